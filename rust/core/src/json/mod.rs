@@ -1,0 +1,1 @@
+//! JSON text: the resumable tokenizer for streams and the whole-text scanner for decoding (RFC 8259).
