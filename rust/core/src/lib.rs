@@ -4,4 +4,6 @@
 //! through [`instance::Instance`]; looking at a value never runs user code and never fails.
 #![forbid(unsafe_code)]
 
+pub mod formats;
 pub mod json;
+pub mod schema;

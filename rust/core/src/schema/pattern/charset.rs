@@ -1,0 +1,95 @@
+//! A set of code points, made for asking: a bit a character in US-ASCII, sorted ranges beyond.
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+/// An immutable set of code points.
+#[derive(Debug)]
+pub(super) struct CharSet {
+    ascii: u128,
+    beyond: Box<[(char, char)]>,
+}
+
+impl CharSet {
+    pub(super) fn new(class: &ClassUnicode) -> Self {
+        let mut ascii = 0;
+        let mut beyond = Vec::new();
+        for range in class.ranges() {
+            for byte in range.start()..=range.end().min('\x7F') {
+                ascii |= 1 << u32::from(byte);
+            }
+            if range.end() > '\x7F' {
+                beyond.push((range.start().max('\u{80}'), range.end()));
+            }
+        }
+        Self { ascii, beyond: beyond.into() }
+    }
+
+    #[inline]
+    pub(super) fn holds_ascii(&self, byte: u8) -> bool {
+        byte < 128 && self.ascii >> byte & 1 == 1
+    }
+
+    #[inline]
+    pub(super) fn holds(&self, c: char) -> bool {
+        u8::try_from(c).map_or_else(|_| self.holds_beyond(c), |byte| {
+            if byte < 128 { self.holds_ascii(byte) } else { self.holds_beyond(c) }
+        })
+    }
+
+    fn holds_beyond(&self, c: char) -> bool {
+        let after = self.beyond.partition_point(|range| range.0 <= c);
+        after > 0 && c <= self.beyond[after - 1].1
+    }
+
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.ascii & other.ascii != 0
+            || self.beyond.iter().any(|a| other.beyond.iter().any(|b| a.0 <= b.1 && b.0 <= a.1))
+    }
+}
+
+pub(super) fn add_range(class: &mut ClassUnicode, low: u32, high: u32) {
+    // Rust's characters leave the surrogates out: the nearest ones stand for a bound among them.
+    let low = char::from_u32(low).unwrap_or('\u{E000}');
+    let high = char::from_u32(high).unwrap_or('\u{D7FF}');
+    if low <= high {
+        class.push(ClassUnicodeRange::new(low, high));
+    }
+}
+
+pub(super) fn from_ranges(ranges: &[(char, char)]) -> ClassUnicode {
+    ClassUnicode::new(ranges.iter().map(|&(low, high)| ClassUnicodeRange::new(low, high)))
+}
+
+pub(super) fn single(c: char) -> ClassUnicode {
+    from_ranges(&[(c, c)])
+}
+
+pub(super) fn anything() -> ClassUnicode {
+    from_ranges(&[('\0', char::MAX)])
+}
+
+/// ECMA-262 section 12.3.
+pub(super) fn line_terminators() -> ClassUnicode {
+    from_ranges(&[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')])
+}
+
+/// ECMA-262 sections 12.2 and 12.3: `WhiteSpace` and `LineTerminator`.
+pub(super) fn white_space() -> ClassUnicode {
+    from_ranges(&[
+        ('\t', '\r'),
+        (' ', ' '),
+        ('\u{A0}', '\u{A0}'),
+        ('\u{1680}', '\u{1680}'),
+        ('\u{2000}', '\u{200A}'),
+        ('\u{2028}', '\u{2029}'),
+        ('\u{202F}', '\u{202F}'),
+        ('\u{205F}', '\u{205F}'),
+        ('\u{3000}', '\u{3000}'),
+        ('\u{FEFF}', '\u{FEFF}'),
+    ])
+}
+
+pub(super) fn negate(mut class: ClassUnicode) -> ClassUnicode {
+    class.negate();
+    class
+}

@@ -1,0 +1,195 @@
+//! Patterns of `pattern`, `patternProperties` and `format: regex`: ECMA-262 with the semantics of its `u` flag, searched
+//! for anywhere in the text (JSON Schema Core, section 6.4).
+//!
+//! A pattern runs on the cheapest of three machines: [`simple`] byte matchers for most patterns in real schemas, a
+//! [`linear`] automaton for other regular ones, [`backtrack`]ing with a budget of steps for look-around and
+//! backreferences. Engines are built at their first use; every error is found at once.
+
+mod backtrack;
+mod charset;
+mod escapes;
+mod linear;
+mod parser;
+mod property;
+mod simple;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use self::parser::{Node, Parsed};
+use self::simple::Simple;
+
+/// States that a pattern may have with its repetitions written out.
+const MAX_STATES: u64 = 100_000;
+
+/// An automaton with fewer states is small enough to be built late and run on any text.
+const SMALL: u64 = 500;
+
+/// Visits of a state that count as one step.
+const VISITS_PER_STEP: u64 = 256;
+
+/// A compiled pattern: immutable, to be shared between threads.
+#[derive(Debug)]
+pub struct Pattern(Machine);
+
+#[derive(Debug)]
+enum Machine {
+    Simple(Simple),
+    Engine(Box<Engine>),
+}
+
+#[derive(Debug)]
+struct Engine {
+    parsed: Parsed,
+    states: u64,
+    step_limit: usize,
+    built: OnceLock<Result<Built, PatternError>>,
+}
+
+#[derive(Debug)]
+enum Built {
+    Linear(regex_automata::meta::Regex),
+    Backtracking(backtrack::Program),
+}
+
+impl Pattern {
+    /// Compiles a pattern of ECMA-262.
+    ///
+    /// `step_limit` bounds the work of one [`is_match`](Self::is_match) where it is not linear in the text alone.
+    ///
+    /// # Errors
+    ///
+    /// A syntax error, or a pattern too large once its repetitions are written out.
+    pub fn compile(source: &str, step_limit: usize) -> Result<Self, PatternError> {
+        let parsed = parser::parse(source)?;
+        if !parsed.needs_backtracking
+            && let Some(simple) = Simple::recognise(&parsed.node)
+        {
+            return Ok(Self(Machine::Simple(simple)));
+        }
+        let states = states(&parsed.node, !parsed.needs_backtracking);
+        if states > MAX_STATES {
+            return Err(PatternError::new("the pattern is too large once its repetitions are written out"));
+        }
+        let engine = Engine { parsed, states, step_limit, built: OnceLock::new() };
+        if states > SMALL
+            && let Err(error) = engine.built()
+        {
+            return Err(error.clone());
+        }
+        Ok(Self(Machine::Engine(Box::new(engine))))
+    }
+
+    /// Whether the pattern is found somewhere in `text`.
+    ///
+    /// # Errors
+    ///
+    /// The answer would take more steps than the limit allows.
+    #[inline]
+    pub fn is_match(&self, text: &str) -> Result<bool, StepLimitExceeded> {
+        match &self.0 {
+            Machine::Simple(simple) => Ok(simple.is_match(text)),
+            Machine::Engine(engine) => engine.is_match(text),
+        }
+    }
+}
+
+impl Engine {
+    fn built(&self) -> Result<&Built, &PatternError> {
+        let build = || {
+            let Parsed { node, groups, needs_backtracking } = &self.parsed;
+            Ok(if *needs_backtracking {
+                Built::Backtracking(backtrack::Program::new(node, *groups))
+            } else {
+                Built::Linear(linear::build(node)?)
+            })
+        };
+        self.built.get_or_init(build).as_ref()
+    }
+
+    fn is_match(&self, text: &str) -> Result<bool, StepLimitExceeded> {
+        match self.built() {
+            Ok(Built::Linear(regex)) => {
+                // Linear in the text, but each byte may cost a visit of every state.
+                let visits = self.states.saturating_mul(text.len() as u64);
+                if self.states > SMALL && visits / VISITS_PER_STEP > self.step_limit as u64 {
+                    return Err(StepLimitExceeded);
+                }
+                Ok(regex.is_match(text))
+            }
+            Ok(Built::Backtracking(program)) => program.is_match(text, self.step_limit),
+            // Small patterns always fit; this verdict is the one that never lets a text pass unseen.
+            Err(_) => Err(StepLimitExceeded),
+        }
+    }
+}
+
+/// Whether `source` is a pattern of ECMA-262, nothing built.
+///
+/// # Errors
+///
+/// What is wrong, and where.
+pub fn check_syntax(source: &str) -> Result<(), PatternError> {
+    parser::parse(source).map(drop)
+}
+
+/// The states of the pattern's automaton, roughly; a counting loop needs none for its turns.
+fn states(node: &Node, writes_out_repetitions: bool) -> u64 {
+    let all = |nodes: &[Node]| {
+        nodes.iter().fold(1u64, |sum, node| sum.saturating_add(states(node, writes_out_repetitions)))
+    };
+    match node {
+        Node::Empty | Node::Start | Node::End | Node::WordBoundary { .. } | Node::Backreference(_) => 1,
+        Node::Char(c) => c.len_utf8() as u64,
+        Node::Set(class) if class.is_ascii() => 1,
+        Node::Set(class) => 4 + 2 * class.ranges().len() as u64,
+        Node::Concat(nodes) | Node::Alternation(nodes) => all(nodes),
+        Node::Repeat(repeat) => {
+            let turns = if writes_out_repetitions { repeat.max.unwrap_or(repeat.min).max(1) } else { 1 };
+            states(&repeat.node, writes_out_repetitions).saturating_add(1).saturating_mul(turns.into())
+        }
+        Node::Group(_, node) | Node::Look { node, .. } => states(node, writes_out_repetitions),
+    }
+}
+
+/// A pattern that is not one of ECMA-262, or is too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError {
+    /// What is wrong.
+    pub message: &'static str,
+    /// Where, in bytes from the start of the pattern; `None` where it is the whole.
+    pub offset: Option<usize>,
+}
+
+impl PatternError {
+    fn new(message: &'static str) -> Self {
+        Self { message, offset: None }
+    }
+
+    fn at(message: &'static str, offset: usize) -> Self {
+        Self { message, offset: Some(offset) }
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offset {
+            Some(offset) => write!(f, "{} at offset {offset}", self.message),
+            None => f.write_str(self.message),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+/// A text and a pattern that take more steps than the limit allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepLimitExceeded;
+
+impl fmt::Display for StepLimitExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the pattern takes too many steps on this text")
+    }
+}
+
+impl std::error::Error for StepLimitExceeded {}

@@ -1,0 +1,182 @@
+//! Patterns that need no engine: literals, one set anywhere, and anchored runs of sets (`^[a-z]+-\d{4}$`).
+//!
+//! A run may be matched greedily without ever going back because it is taken only if what may follow it shares no
+//! character with it.
+
+use super::charset::{CharSet, from_ranges};
+use super::parser::{Node, Repeat};
+
+/// More parts than this are left to an engine.
+const MAX_ITEMS: usize = 64;
+
+/// A pattern matched by looking at each byte about once.
+#[derive(Debug)]
+pub(super) enum Simple {
+    /// Matches every text.
+    Always,
+    Equals(Box<str>),
+    StartsWith(Box<str>),
+    EndsWith(Box<str>),
+    Contains(Box<str>),
+    /// One of several literals, between the anchors that stand there.
+    OneOf { start: bool, end: bool, literals: Box<[Box<str>]> },
+    /// Some character of the set somewhere.
+    Holds(Box<CharSet>),
+    /// Runs from the start of the text, one behind the other.
+    Runs { items: Box<[Item]>, to_end: bool },
+}
+
+/// `min` to `max` characters of a set.
+#[derive(Debug)]
+pub(super) struct Item {
+    set: CharSet,
+    min: u32,
+    max: u32,
+}
+
+impl Simple {
+    /// The simple form of a pattern, if it has one.
+    pub(super) fn recognise(node: &Node) -> Option<Self> {
+        let mut parts = Vec::new();
+        flatten(node, &mut parts);
+        let start = matches!(parts.first(), Some(Node::Start));
+        let end = parts.len() > usize::from(start) && matches!(parts.last(), Some(Node::End));
+        let body = &parts[usize::from(start)..parts.len() - usize::from(end)];
+        if let [Node::Alternation(alternatives)] = body {
+            let literals = alternatives.iter().map(|node| literal(&[node])).collect::<Option<_>>()?;
+            return Some(Self::OneOf { start, end, literals });
+        }
+        if let Some(literal) = literal(body) {
+            return Some(match (start, end) {
+                (true, true) => Self::Equals(literal),
+                _ if literal.is_empty() => Self::Always,
+                (true, false) => Self::StartsWith(literal),
+                (false, true) => Self::EndsWith(literal),
+                (false, false) => Self::Contains(literal),
+            });
+        }
+        let mut items = Vec::new();
+        for part in body {
+            push_items(part, &mut items)?;
+        }
+        match (start, &mut items[..]) {
+            (true, _) => Self::runs(items, end),
+            (false, [Item { min: 0, .. }]) if !end => Some(Self::Always),
+            (false, [Item { min: 1, .. }]) if !end => items.pop().map(|item| Self::Holds(Box::new(item.set))),
+            _ => None,
+        }
+    }
+
+    fn runs(mut items: Vec<Item>, to_end: bool) -> Option<Self> {
+        if !to_end {
+            while items.pop_if(|last| last.min == 0).is_some() {}
+            if let Some(last) = items.last_mut() {
+                last.max = last.min;
+            }
+        }
+        let is_deterministic = items.iter().enumerate().all(|(at, item)| {
+            let after = &items[at + 1..];
+            let reach = after.iter().position(|next| next.min > 0).map_or(after.len(), |last| last + 1);
+            item.min == item.max || !after[..reach].iter().any(|next| next.set.meets(&item.set))
+        });
+        is_deterministic.then(|| Self::Runs { items: items.into(), to_end })
+    }
+
+    #[inline]
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Equals(literal) => text == &**literal,
+            Self::StartsWith(literal) => text.starts_with(&**literal),
+            Self::EndsWith(literal) => text.ends_with(&**literal),
+            Self::Contains(literal) => memchr::memmem::find(text.as_bytes(), literal.as_bytes()).is_some(),
+            Self::OneOf { start, end, literals } => literals.iter().any(|literal| match (start, end) {
+                (true, true) => text == &**literal,
+                (true, false) => text.starts_with(&**literal),
+                (false, true) => text.ends_with(&**literal),
+                (false, false) => text.contains(&**literal),
+            }),
+            Self::Holds(set) => text.chars().any(|c| set.holds(c)),
+            Self::Runs { items, to_end } => {
+                let mut rest = text;
+                items.iter().all(|item| item.eat(&mut rest)) && (rest.is_empty() || !to_end)
+            }
+        }
+    }
+}
+
+impl Item {
+    /// Takes what it can from the front; false when that is too little.
+    #[inline]
+    fn eat(&self, text: &mut &str) -> bool {
+        let bytes = text.as_bytes();
+        let (mut at, mut count) = (0, 0);
+        while count < self.max {
+            match bytes.get(at) {
+                Some(&byte) if self.set.holds_ascii(byte) => at += 1,
+                Some(128..) => match text[at..].chars().next() {
+                    Some(c) if self.set.holds(c) => at += c.len_utf8(),
+                    _ => break,
+                },
+                _ => break,
+            }
+            count += 1;
+        }
+        *text = &text[at..];
+        count >= self.min
+    }
+}
+
+/// The parts of a concatenation, groups opened: what they capture is of no use without a reference.
+fn flatten<'n>(node: &'n Node, parts: &mut Vec<&'n Node>) {
+    match node {
+        Node::Concat(nodes) => nodes.iter().for_each(|node| flatten(node, parts)),
+        Node::Group(_, node) => flatten(node, parts),
+        Node::Empty => {}
+        _ => parts.push(node),
+    }
+}
+
+fn literal(nodes: &[&Node]) -> Option<Box<str>> {
+    let mut parts = Vec::new();
+    nodes.iter().for_each(|node| flatten(node, &mut parts));
+    let text: Option<String> = parts.iter().map(|part| if let Node::Char(c) = part { Some(*c) } else { None }).collect();
+    text.map(String::into_boxed_str)
+}
+
+/// The items of a character, a set, a repeated set, or a group repeated a fixed number of times.
+fn push_items(node: &Node, items: &mut Vec<Item>) -> Option<()> {
+    if items.len() == MAX_ITEMS {
+        return None;
+    }
+    match node {
+        Node::Repeat(repeat) => {
+            let Repeat { node, min, max, .. } = &**repeat;
+            if let Some(set) = set_of(node) {
+                items.push(Item { set, min: *min, max: max.unwrap_or(u32::MAX) });
+            } else if Some(*min) == *max {
+                let mut parts = Vec::new();
+                flatten(node, &mut parts);
+                if parts.is_empty() {
+                    return None;
+                }
+                for _ in 0..*min {
+                    parts.iter().try_for_each(|part| push_items(part, items))?;
+                }
+            } else {
+                return None;
+            }
+        }
+        _ => items.push(Item { set: set_of(node)?, min: 1, max: 1 }),
+    }
+    Some(())
+}
+
+fn set_of(node: &Node) -> Option<CharSet> {
+    match node {
+        Node::Char(c) => Some(CharSet::new(&from_ranges(&[(*c, *c)]))),
+        Node::Set(class) => Some(CharSet::new(class)),
+        Node::Group(_, node) => set_of(node),
+        _ => None,
+    }
+}
