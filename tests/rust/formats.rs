@@ -19,7 +19,9 @@ fn suite_of_every_draft() {
         let folder = if draft == "v1" { "format" } else { "optional/format" };
         for (file, groups) in shared::json_files(&suite.join(draft).join(folder)) {
             for (schema, test) in shared::cases(&groups) {
-                let (Some(name), Some(text)) = (schema["format"].as_str(), test["data"].as_str()) else { continue };
+                let (Some(name), Some(text)) = (schema["format"].as_str(), test["data"].as_str()) else {
+                    continue;
+                };
                 let is_valid = formats::lookup(name).is_none_or(|format| format.is_valid(text));
                 checked += 1;
                 if test["valid"] != is_valid {
@@ -37,7 +39,9 @@ fn public_reports() {
     let Some(file) = shared::folder("cases/public-reports.jsonl") else { return };
     let mut checked = 0;
     for case in shared::json_lines(&file) {
-        let (Some(name), Some(text)) = (case["schema"]["format"].as_str(), case["instance"].as_str()) else { continue };
+        let (Some(name), Some(text)) = (case["schema"]["format"].as_str(), case["instance"].as_str()) else {
+            continue;
+        };
         let format = formats::lookup(name).unwrap_or_else(|| panic!("{name} is not a format"));
         assert_eq!(case["valid"], format.is_valid(text), "{}", case["id"]);
         checked += 1;
@@ -76,9 +80,25 @@ fn no_text_makes_a_format_panic() {
         "2eb8aa08-aa98-11ea-b4aa-73b441d16380",
     ];
     let names = [
-        "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4", "ipv6", "iri",
-        "iri-reference", "json-pointer", "regex", "relative-json-pointer", "time", "uri", "uri-reference",
-        "uri-template", "uuid",
+        "date",
+        "date-time",
+        "duration",
+        "email",
+        "hostname",
+        "idn-email",
+        "idn-hostname",
+        "ipv4",
+        "ipv6",
+        "iri",
+        "iri-reference",
+        "json-pointer",
+        "regex",
+        "relative-json-pointer",
+        "time",
+        "uri",
+        "uri-reference",
+        "uri-template",
+        "uuid",
     ];
     for name in names {
         let format = formats::lookup(name).unwrap_or_else(|| panic!("{name} is not a format"));

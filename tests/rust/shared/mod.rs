@@ -1,5 +1,6 @@
 //! Reads the data that several tests share: the official suite and the cases from public reports.
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![expect(clippy::unwrap_used, reason = "a fault in the data fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,8 @@ use serde_json::Value;
 
 /// A file or folder of the shared data, or `None`, loudly, where it is not on this machine.
 pub(crate) fn folder(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("TOOLHEAD_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("TOOLHEAD_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let found = root.join(path);
     if !found.exists() {
         say(&format!("SKIPPED: {} is not there; set TOOLHEAD_SHARED", found.display()));

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// Padding is required, white space and line breaks are refused, unused trailing bits are not looked at.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let bytes = text.as_bytes();
-    if bytes.len() % 4 != 0 {
+    if !bytes.len().is_multiple_of(4) {
         return None;
     }
     let digits = match bytes {

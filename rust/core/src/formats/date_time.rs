@@ -41,7 +41,8 @@ fn is_full_date(text: &[u8]) -> bool {
 
 fn is_full_time(text: &[u8]) -> bool {
     let &[h1, h2, b':', m1, m2, b':', s1, s2, ref rest @ ..] = text else { return false };
-    let (Some(hour), Some(minute), Some(second)) = (two_digits(h1, h2), two_digits(m1, m2), two_digits(s1, s2))
+    let (Some(hour), Some(minute), Some(second)) =
+        (two_digits(h1, h2), two_digits(m1, m2), two_digits(s1, s2))
     else {
         return false;
     };
@@ -88,7 +89,9 @@ mod tests {
         for good in ["2000-02-29", "0400-02-29", "2024-12-31", "0000-02-29"] {
             assert!(is_date(good), "{good}");
         }
-        for bad in ["1900-02-29", "2023-02-29", "2023-04-31", "2023-00-01", "2023-01-00", "2023-1-01", "২0-01-01"] {
+        for bad in
+            ["1900-02-29", "2023-02-29", "2023-04-31", "2023-00-01", "2023-01-00", "2023-1-01", "২0-01-01"]
+        {
             assert!(!is_date(bad), "{bad}");
         }
     }

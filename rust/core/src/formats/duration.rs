@@ -42,7 +42,10 @@ mod tests {
         for good in ["P1Y", "P1Y2M3DT4H5M6S", "PT1M2S", "P2W", "P1M2D", "P1DT2H", "P01D"] {
             assert!(is_duration(good), "{good}");
         }
-        for bad in ["", "P", "PT", "P1YT", "P1Y2D", "PT1H2S", "P1W2D", "P1WT1H", "P1", "p1d", "P1.5D", "P1D2H", "P1D\n"] {
+        for bad in [
+            "", "P", "PT", "P1YT", "P1Y2D", "PT1H2S", "P1W2D", "P1WT1H", "P1", "p1d", "P1.5D", "P1D2H",
+            "P1D\n",
+        ] {
             assert!(!is_duration(bad), "{bad}");
         }
     }

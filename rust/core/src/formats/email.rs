@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn internationalised_mailboxes() {
-        for good in ["실례@실례.테스트", "\"δ\"@example.com", "user@cafe\u{301}.com", "\u{85}@example.com"] {
+        for good in ["실례@실례.테스트", "\"δ\"@example.com", "user@cafe\u{301}.com", "\u{85}@example.com"]
+        {
             assert!(is_idn_email(good), "{good}");
         }
         for bad in ["user＠example.com", "2962", "a@é_b", "a@-é"] {

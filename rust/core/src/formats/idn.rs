@@ -24,8 +24,8 @@ pub(super) fn is_mappable_domain(domain: &str) -> bool {
     // Punycode takes quadratic time; no domain of 253 octets needs more than four octets of UTF-8 for each of them.
     domain.len() <= 4 * 253
         && Uts46::new()
-        .to_ascii(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify)
-        .is_ok()
+            .to_ascii(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify)
+            .is_ok()
 }
 
 fn is_strict_label(label: &str) -> bool {
@@ -56,12 +56,29 @@ fn is_allowed(label: &[char], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| label[before]);
     let after = label.get(at + 1).copied();
     match label[at] {
-        '-' | '0'..='9' | 'a'..='z' | 'A'..='Z' => true,
-        '\u{DF}' | '\u{3C2}' | '\u{6FD}' | '\u{6FE}' | '\u{F0B}' | '\u{3007}' => true,
-        '\u{640}' | '\u{7FA}' | '\u{302E}' | '\u{302F}' | '\u{3031}'..='\u{3035}' | '\u{303B}' => false,
-        // Conjoining Jamo, section 2.9.
-        '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97F}' | '\u{D7B0}'..='\u{D7FF}' => false,
-        '\u{200C}' | '\u{200D}' => true,
+        // LDH, then PVALID by exception, then joiners.
+        '-'
+        | '0'..='9'
+        | 'a'..='z'
+        | 'A'..='Z'
+        | '\u{DF}'
+        | '\u{3C2}'
+        | '\u{6FD}'
+        | '\u{6FE}'
+        | '\u{F0B}'
+        | '\u{3007}'
+        | '\u{200C}'
+        | '\u{200D}' => true,
+        // DISALLOWED by exception, then conjoining Jamo (section 2.9).
+        '\u{640}'
+        | '\u{7FA}'
+        | '\u{302E}'
+        | '\u{302F}'
+        | '\u{3031}'..='\u{3035}'
+        | '\u{303B}'
+        | '\u{1100}'..='\u{11FF}'
+        | '\u{A960}'..='\u{A97F}'
+        | '\u{D7B0}'..='\u{D7FF}' => false,
         '\u{B7}' => before == Some('l') && after == Some('l'),
         '\u{375}' => after.is_some_and(is_greek),
         '\u{5F3}' | '\u{5F4}' => before.is_some_and(is_hebrew),
@@ -81,7 +98,8 @@ fn is_allowed(label: &[char], at: usize) -> bool {
 
 /// RFC 5892 A.8 and A.9.
 fn mixes_arabic_digits(label: &[char]) -> bool {
-    label.iter().any(|c| matches!(c, '\u{660}'..='\u{669}')) && label.iter().any(|c| matches!(c, '\u{6F0}'..='\u{6F9}'))
+    label.iter().any(|c| matches!(c, '\u{660}'..='\u{669}'))
+        && label.iter().any(|c| matches!(c, '\u{6F0}'..='\u{6F9}'))
 }
 
 // The scripts below are Unicode's Scripts.txt, without code points that no label may hold anyway.
@@ -111,7 +129,9 @@ mod tests {
         for good in ["l·l", "α͵β", "א׳ב", "・ぁ", "・丈", "ب٠ب", "۰0", "क्\u{200d}ष"] {
             assert!(is_domain(good), "{good}");
         }
-        for bad in ["a·l", "l·", "α͵s", "א.׳ב", "def・abc", "ب٠۰", "क\u{200d}ष", "क्\u{200c}षx\u{200c}y", "xn--7a"] {
+        for bad in
+            ["a·l", "l·", "α͵s", "א.׳ב", "def・abc", "ب٠۰", "क\u{200d}ष", "क्\u{200c}षx\u{200c}y", "xn--7a"]
+        {
             assert!(!is_domain(bad), "{bad}");
         }
     }

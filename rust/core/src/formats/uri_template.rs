@@ -56,7 +56,11 @@ fn is_name(text: &str) -> bool {
         let mut rest = part.as_bytes();
         while let [first, after @ ..] = rest {
             rest = match after {
-                [high, low, after @ ..] if *first == b'%' && high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => after,
+                [high, low, after @ ..]
+                    if *first == b'%' && high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+                {
+                    after
+                }
                 _ if first.is_ascii_alphanumeric() || *first == b'_' => after,
                 _ => return false,
             };
@@ -74,7 +78,20 @@ mod tests {
         for good in ["", "a/{b}", "{+a,b*,c:12}", "{a.b}", "{%41}", "a'b", "%41", "é"] {
             assert!(is_uri_template(good), "{good}");
         }
-        for bad in ["{}", "{a", "a}", "{a,}", "{a..b}", "{a:0}", "{a:10000}", "%4", "a b", "{a*b}", "{a=b}", "\u{7f}"] {
+        for bad in [
+            "{}",
+            "{a",
+            "a}",
+            "{a,}",
+            "{a..b}",
+            "{a:0}",
+            "{a:10000}",
+            "%4",
+            "a b",
+            "{a*b}",
+            "{a=b}",
+            "\u{7f}",
+        ] {
             assert!(!is_uri_template(bad), "{bad}");
         }
     }

@@ -13,24 +13,61 @@ const UNSET: usize = usize::MAX;
 
 #[derive(Debug)]
 enum Instruction {
-    Char { c: char, back: bool },
-    Set { set: CharSet, back: bool },
+    Char {
+        c: char,
+        back: bool,
+    },
+    Set {
+        set: CharSet,
+        back: bool,
+    },
     /// As many characters of the set as there are, up to `max`, given back one by one.
-    Run { set: CharSet, min: u32, max: u32 },
+    Run {
+        set: CharSet,
+        min: u32,
+        max: u32,
+    },
     Start,
     End,
-    WordBoundary { negated: bool },
+    WordBoundary {
+        negated: bool,
+    },
     /// The text of the one group that took part.
-    Backreference { groups: Box<[u32]>, back: bool },
-    Split { other: usize },
-    Jump { to: usize },
-    Save { register: usize },
-    Clear { first: usize, last: usize },
+    Backreference {
+        groups: Box<[u32]>,
+        back: bool,
+    },
+    Split {
+        other: usize,
+    },
+    Jump {
+        to: usize,
+    },
+    Save {
+        register: usize,
+    },
+    Clear {
+        first: usize,
+        last: usize,
+    },
     /// The head of a loop, its entry behind it: another turn, or on to `exit`.
-    Loop { counter: usize, min: usize, max: usize, is_greedy: bool, exit: usize },
+    Loop {
+        counter: usize,
+        min: usize,
+        max: usize,
+        is_greedy: bool,
+        exit: usize,
+    },
     /// The end of a turn: a turn that was not asked for and took nothing fails.
-    Turn { counter: usize, min: usize, head: usize },
-    Look { negated: bool, exit: usize },
+    Turn {
+        counter: usize,
+        min: usize,
+        head: usize,
+    },
+    Look {
+        negated: bool,
+        exit: usize,
+    },
     LookEnd,
     Match,
 }
@@ -46,8 +83,11 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn new(node: &Node, groups: u32) -> Self {
-        let mut program =
-            Self { instructions: Vec::new(), registers: 2 * groups as usize, is_anchored: starts_at_start(node) };
+        let mut program = Self {
+            instructions: Vec::new(),
+            registers: 2 * groups as usize,
+            is_anchored: starts_at_start(node),
+        };
         program.compile(node, false);
         program.instructions.push(Instruction::Match);
         program
@@ -106,7 +146,11 @@ impl Program {
     fn compile_repeat(&mut self, repeat: &Repeat, back: bool) {
         if let (Node::Set(class), true, false) = (&repeat.node, repeat.is_greedy, back) {
             let set = CharSet::new(class);
-            self.instructions.push(Instruction::Run { set, min: repeat.min, max: repeat.max.unwrap_or(u32::MAX) });
+            self.instructions.push(Instruction::Run {
+                set,
+                min: repeat.min,
+                max: repeat.max.unwrap_or(u32::MAX),
+            });
             return;
         }
         let counter = self.registers;
@@ -167,11 +211,25 @@ fn starts_at_start(node: &Node) -> bool {
 
 /// What going back does, last in, first out.
 enum Frame {
-    Branch { to: usize, at: usize },
+    Branch {
+        to: usize,
+        at: usize,
+    },
     /// A run that may still give back characters down to `low`.
-    Shrink { to: usize, low: usize, at: usize },
-    Restore { register: usize, value: usize },
-    Look { negated: bool, exit: usize, at: usize },
+    Shrink {
+        to: usize,
+        low: usize,
+        at: usize,
+    },
+    Restore {
+        register: usize,
+        value: usize,
+    },
+    Look {
+        negated: bool,
+        exit: usize,
+        at: usize,
+    },
 }
 
 struct Run<'p> {
@@ -320,7 +378,8 @@ impl Run<'_> {
     }
 
     fn is_word_boundary(&self) -> bool {
-        let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let is_word =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let bytes = self.text.as_bytes();
         is_word(self.at.checked_sub(1).and_then(|before| bytes.get(before))) != is_word(bytes.get(self.at))
     }

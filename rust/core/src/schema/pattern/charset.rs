@@ -5,17 +5,17 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 /// An immutable set of code points.
 #[derive(Debug)]
 pub(super) struct CharSet {
-    ascii: u128,
+    ascii: [u64; 2],
     beyond: Box<[(char, char)]>,
 }
 
 impl CharSet {
     pub(super) fn new(class: &ClassUnicode) -> Self {
-        let mut ascii = 0;
+        let mut ascii = [0; 2];
         let mut beyond = Vec::new();
         for range in class.ranges() {
             for byte in range.start()..=range.end().min('\x7F') {
-                ascii |= 1 << u32::from(byte);
+                ascii[byte as usize >> 6] |= 1 << (byte as u32 & 63);
             }
             if range.end() > '\x7F' {
                 beyond.push((range.start().max('\u{80}'), range.end()));
@@ -26,14 +26,17 @@ impl CharSet {
 
     #[inline]
     pub(super) fn holds_ascii(&self, byte: u8) -> bool {
-        byte < 128 && self.ascii >> byte & 1 == 1
+        byte < 128 && self.ascii[usize::from(byte >> 6 & 1)] >> (byte & 63) & 1 == 1
     }
 
     #[inline]
     pub(super) fn holds(&self, c: char) -> bool {
-        u8::try_from(c).map_or_else(|_| self.holds_beyond(c), |byte| {
-            if byte < 128 { self.holds_ascii(byte) } else { self.holds_beyond(c) }
-        })
+        u8::try_from(c).map_or_else(
+            |_| self.holds_beyond(c),
+            |byte| {
+                if byte < 128 { self.holds_ascii(byte) } else { self.holds_beyond(c) }
+            },
+        )
     }
 
     fn holds_beyond(&self, c: char) -> bool {
@@ -42,7 +45,8 @@ impl CharSet {
     }
 
     pub(super) fn meets(&self, other: &Self) -> bool {
-        self.ascii & other.ascii != 0
+        self.ascii[0] & other.ascii[0] != 0
+            || self.ascii[1] & other.ascii[1] != 0
             || self.beyond.iter().any(|a| other.beyond.iter().any(|b| a.0 <= b.1 && b.0 <= a.1))
     }
 }

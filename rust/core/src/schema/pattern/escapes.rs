@@ -5,7 +5,6 @@ use regex_syntax::hir::ClassUnicode;
 use super::PatternError;
 use super::charset::{add_range, from_ranges, negate, single, white_space};
 use super::parser::{Node, Parser, Reference, Target};
-use super::property;
 
 impl Parser<'_> {
     /// What follows a backslash outside a class.
@@ -30,13 +29,14 @@ impl Parser<'_> {
                 let name = self.group_name()?;
                 self.reference(Target::Name(name), offset)?
             }
-            _ => match self.class_escape()? {
-                Some(class) => Node::Set(self.folded(class)?),
-                None => {
+            _ => {
+                if let Some(class) = self.class_escape()? {
+                    Node::Set(self.folded(class)?)
+                } else {
                     let c = self.character_escape()?;
                     self.character(c)?
                 }
-            },
+            }
         };
         Ok((node, true))
     }
@@ -131,8 +131,7 @@ impl Parser<'_> {
                 let Some((body, _)) = body else {
                     return Err(PatternError::at("a property escape without a name in braces", offset));
                 };
-                let class = property::class(body)
-                    .ok_or_else(|| PatternError::at("an unknown Unicode property", offset))?;
+                let class = self.property(body, offset)?;
                 self.at += body.len() + 2;
                 class
             }

@@ -20,7 +20,7 @@ use self::parser::{Node, Parsed};
 use self::simple::Simple;
 
 /// States that a pattern may have with its repetitions written out.
-const MAX_STATES: u64 = 100_000;
+const MAX_STATES: u64 = 200_000;
 
 /// An automaton with fewer states is small enough to be built late and run on any text.
 const SMALL: u64 = 500;
@@ -146,7 +146,7 @@ fn states(node: &Node, writes_out_repetitions: bool) -> u64 {
         Node::Concat(nodes) | Node::Alternation(nodes) => all(nodes),
         Node::Repeat(repeat) => {
             let turns = if writes_out_repetitions { repeat.max.unwrap_or(repeat.min).max(1) } else { 1 };
-            states(&repeat.node, writes_out_repetitions).saturating_add(1).saturating_mul(turns.into())
+            states(&repeat.node, writes_out_repetitions).saturating_mul(turns.into()).saturating_add(1)
         }
         Node::Group(_, node) | Node::Look { node, .. } => states(node, writes_out_repetitions),
     }
@@ -193,3 +193,115 @@ impl fmt::Display for StepLimitExceeded {
 }
 
 impl std::error::Error for StepLimitExceeded {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces of patterns: random joins of them are mostly patterns, many of them simple.
+    const PIECES: [&str; 36] = [
+        "a",
+        "b",
+        "c",
+        "-",
+        "é",
+        "😀",
+        "\\d",
+        "\\w",
+        "\\s",
+        "\\W",
+        "[a-c]",
+        "[^a]",
+        "[^\\s]",
+        ".",
+        "[é-😀]",
+        "1",
+        "^",
+        "$",
+        "^",
+        "$",
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{1,2}",
+        "{0,3}?",
+        "|",
+        "(",
+        ")",
+        "(?:",
+        ")",
+        "[ab]+",
+        "\\d{2}",
+        "\\b",
+        "[]",
+        "[^]",
+    ];
+    const TEXTS: [&str; 16] = [
+        "", "a", "b", "ab", "abc", "aab-1", "é", "😀é", "a1 b2", "12", "a\n", "--", "cab", "aaaa", "1a😀",
+        " a",
+    ];
+
+    #[test]
+    fn the_machines_agree() {
+        let mut state = 1u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % below
+        };
+        let (mut compared, mut simple_ones) = (0, 0);
+        for _ in 0..20_000 {
+            let length = 1 + random(7);
+            let source: String = (0..length).map(|_| PIECES[random(PIECES.len())]).collect();
+            let Ok(parsed) = parser::parse(&source) else { continue };
+            compared += 1;
+            let simple = Simple::recognise(&parsed.node);
+            simple_ones += usize::from(simple.is_some());
+            let linear = linear::build(&parsed.node).unwrap();
+            let program = backtrack::Program::new(&parsed.node, parsed.groups);
+            for text in TEXTS {
+                let verdict = linear.is_match(text);
+                assert_eq!(program.is_match(text, 1_000_000), Ok(verdict), "{source:?} on {text:?}");
+                if let Some(simple) = &simple {
+                    assert_eq!(simple.is_match(text), verdict, "{source:?} on {text:?}, {simple:?}");
+                }
+            }
+        }
+        assert!(compared > 4_000 && simple_ones > 1_000, "{compared} patterns, {simple_ones} simple");
+    }
+
+    #[test]
+    fn common_patterns_need_no_engine() {
+        for source in [
+            "^x-",
+            "^[a-z0-9_-]+$",
+            "^[A-Z]{3}$",
+            "^\\d{4}-\\d{2}-\\d{2}$",
+            "^[^\\s]+$",
+            "^.*$",
+            "^(a|b|c)$",
+            "foo",
+            "\\.so$",
+            "",
+            "^\\S*$",
+            "^.{1,65535}$",
+            "[0-9]+",
+            "^\\p{L}+$",
+            "^#[0-9a-fA-F]{6}$",
+            "^(?<a>b)(?:c)$",
+            "a|b",
+        ] {
+            let pattern = Pattern::compile(source, 1).unwrap();
+            assert!(matches!(pattern.0, Machine::Simple(_)), "{source}");
+        }
+        assert!(size_of::<Pattern>() <= 24);
+    }
+
+    #[test]
+    fn repetitions_are_counted_before_they_are_built() {
+        assert!(Pattern::compile("(a{1000}){1000}", 1).is_err());
+        assert!(Pattern::compile("(?:ab){1000}", 1).is_ok());
+        // The backtracking engine counts its turns instead of writing them out.
+        assert_eq!(Pattern::compile("^(a{1000}){1000}(?=b)", 100).unwrap().is_match("a"), Ok(false));
+    }
+}

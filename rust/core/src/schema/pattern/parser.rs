@@ -6,9 +6,10 @@
 //! a meaning.
 
 use regex_syntax::hir::ClassUnicode;
+use unicode_general_category::{GeneralCategory, get_general_category};
 
 use super::PatternError;
-use super::charset::{CharSet, anything, line_terminators, negate};
+use super::charset::{anything, line_terminators, negate};
 use super::property;
 
 /// Nesting deeper than this is refused, so that no pattern can exhaust the stack of what walks the tree.
@@ -16,6 +17,9 @@ const MAX_DEPTH: usize = 100;
 
 /// Names are compared one by one.
 const MAX_NAMES: usize = 1_000;
+
+/// A property escape of six characters may stand for hundreds of ranges.
+const MAX_PROPERTIES: usize = 1_000;
 
 /// A part of a pattern.
 #[derive(Debug)]
@@ -25,13 +29,19 @@ pub(super) enum Node {
     Set(ClassUnicode),
     Start,
     End,
-    WordBoundary { negated: bool },
+    WordBoundary {
+        negated: bool,
+    },
     Concat(Vec<Node>),
     Alternation(Vec<Node>),
     Repeat(Box<Repeat>),
     /// A capturing group with its number; groups that capture nothing leave no node.
     Group(u32, Box<Node>),
-    Look { behind: bool, negated: bool, node: Box<Node> },
+    Look {
+        behind: bool,
+        negated: bool,
+        node: Box<Node>,
+    },
     /// The numbers of the groups with that name; at most one of them took part.
     Backreference(Vec<u32>),
 }
@@ -65,6 +75,7 @@ pub(super) fn parse(source: &str) -> Result<Parsed, PatternError> {
         names: Vec::new(),
         scope: Vec::new(),
         references: Vec::new(),
+        properties: 0,
         needs_backtracking: false,
     };
     let mut node = parser.disjunction()?;
@@ -137,6 +148,7 @@ pub(super) struct Parser<'s> {
     /// Names that a new group must not take: those of this alternative and of what encloses it.
     scope: Vec<String>,
     pub(super) references: Vec<Reference>,
+    properties: usize,
     pub(super) needs_backtracking: bool,
 }
 
@@ -217,7 +229,8 @@ impl<'s> Parser<'s> {
             return edge;
         }
         self.needs_backtracking = true;
-        let line = Node::Look { behind: is_start, negated: false, node: Box::new(Node::Set(line_terminators())) };
+        let line =
+            Node::Look { behind: is_start, negated: false, node: Box::new(Node::Set(line_terminators())) };
         Node::Alternation(vec![edge, line])
     }
 
@@ -255,6 +268,16 @@ impl<'s> Parser<'s> {
     fn rest_of_group(&mut self, offset: usize) -> Result<Node, PatternError> {
         let node = self.disjunction()?;
         if self.eat(")") { Ok(node) } else { Err(PatternError::at("an unclosed '('", offset)) }
+    }
+
+    /// The set of a property, by what stands between its braces; `offset` is that of the escape.
+    pub(super) fn property(&mut self, body: &str, offset: usize) -> Result<ClassUnicode, PatternError> {
+        if self.properties == MAX_PROPERTIES {
+            return Err(PatternError::at("too many Unicode properties", offset));
+        }
+        self.properties += 1;
+        let unknown = "a Unicode property that ECMA-262 or the tables do not know";
+        property::class(body).ok_or_else(|| PatternError::at(unknown, offset))
     }
 
     /// What stands between `(?` and `:`, the colon included: flags to add, then flags to take away.
@@ -361,14 +384,21 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// ECMA-262 section 12.7: `IdentifierStartChar` or `IdentifierPartChar`.
+/// ECMA-262 section 12.7: `IdentifierStartChar` or `IdentifierPartChar`, by what `ID_Start` and `ID_Continue` are
+/// derived from (UAX 31 section 2); the dozen characters that Unicode adds by hand are left out.
 fn is_identifier_part(c: char, is_first: bool) -> bool {
-    let name = if is_first { "ID_Start" } else { "ID_Continue" };
-    match c {
-        '$' | '_' | 'a'..='z' | 'A'..='Z' => true,
-        '\u{200C}' | '\u{200D}' => !is_first,
-        '0'..='9' => !is_first,
-        _ if c.is_ascii() => false,
-        _ => property::class(name).is_some_and(|class| CharSet::new(&class).holds(c)),
+    use GeneralCategory as Category;
+    match get_general_category(c) {
+        Category::UppercaseLetter
+        | Category::LowercaseLetter
+        | Category::TitlecaseLetter
+        | Category::ModifierLetter
+        | Category::OtherLetter
+        | Category::LetterNumber => true,
+        Category::NonspacingMark
+        | Category::SpacingMark
+        | Category::DecimalNumber
+        | Category::ConnectorPunctuation => !is_first || c == '_',
+        _ => c == '$' || !is_first && matches!(c, '\u{200C}' | '\u{200D}'),
     }
 }

@@ -33,7 +33,9 @@ pub(super) fn class(body: &str) -> Option<ClassUnicode> {
         None if is_listed(PROPERTIES, body) => look_up(body),
         Some(("General_Category" | "gc", value)) if is_listed(CATEGORIES, value) => category(value),
         Some(("Script" | "sc", value)) if is_script_name(value) => look_up(&format!("Script={value}")),
-        Some(("Script_Extensions" | "scx", value)) if is_script_name(value) => look_up(&format!("scx={value}")),
+        Some(("Script_Extensions" | "scx", value)) if is_script_name(value) => {
+            look_up(&format!("scx={value}"))
+        }
         _ => None,
     }
 }
@@ -43,7 +45,8 @@ fn is_listed(list: &str, name: &str) -> bool {
 }
 
 fn is_script_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_')
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_')
 }
 
 fn category(name: &str) -> Option<ClassUnicode> {
@@ -79,10 +82,23 @@ mod tests {
 
     #[test]
     fn names_are_compared_exactly() {
-        for good in ["L", "gc=Lu", "General_Category=Decimal_Number", "Script=Greek", "sc=Grek", "scx=Deva", "digit"] {
+        for good in
+            ["L", "gc=Lu", "General_Category=Decimal_Number", "Script=Greek", "sc=Grek", "scx=Deva", "digit"]
+        {
             assert!(class(good).is_some(), "{good}");
         }
-        for bad in ["", "l", "letter", "Greek", "IsGreek", "Script=greek", "script=Greek", "Any Assigned", "sc=", "^L"] {
+        for bad in [
+            "",
+            "l",
+            "letter",
+            "Greek",
+            "IsGreek",
+            "Script=greek",
+            "script=Greek",
+            "Any Assigned",
+            "sc=",
+            "^L",
+        ] {
             assert!(class(bad).is_none(), "{bad}");
         }
     }

@@ -19,11 +19,18 @@ pub(super) enum Simple {
     EndsWith(Box<str>),
     Contains(Box<str>),
     /// One of several literals, between the anchors that stand there.
-    OneOf { start: bool, end: bool, literals: Box<[Box<str>]> },
-    /// Some character of the set somewhere.
-    Holds(Box<CharSet>),
+    OneOf {
+        start: bool,
+        end: bool,
+        literals: Box<[Box<str>]>,
+    },
+    /// Somewhere that many characters of the set in a row.
+    Holds(Box<Item>),
     /// Runs from the start of the text, one behind the other.
-    Runs { items: Box<[Item]>, to_end: bool },
+    Runs {
+        items: Box<[Item]>,
+        to_end: bool,
+    },
 }
 
 /// `min` to `max` characters of a set.
@@ -59,10 +66,12 @@ impl Simple {
         for part in body {
             push_items(part, &mut items)?;
         }
-        match (start, &mut items[..]) {
-            (true, _) => Self::runs(items, end),
-            (false, [Item { min: 0, .. }]) if !end => Some(Self::Always),
-            (false, [Item { min: 1, .. }]) if !end => items.pop().map(|item| Self::Holds(Box::new(item.set))),
+        if start {
+            return Self::runs(items, end);
+        }
+        match <[Item; 1]>::try_from(items) {
+            Ok([item]) if !end && item.min == 0 => Some(Self::Always),
+            Ok([item]) if !end => Some(Self::Holds(Box::new(item))),
             _ => None,
         }
     }
@@ -96,7 +105,7 @@ impl Simple {
                 (false, true) => text.ends_with(&**literal),
                 (false, false) => text.contains(&**literal),
             }),
-            Self::Holds(set) => text.chars().any(|c| set.holds(c)),
+            Self::Holds(item) => item.is_in(text),
             Self::Runs { items, to_end } => {
                 let mut rest = text;
                 items.iter().all(|item| item.eat(&mut rest)) && (rest.is_empty() || !to_end)
@@ -125,6 +134,15 @@ impl Item {
         *text = &text[at..];
         count >= self.min
     }
+
+    /// Whether `min` characters of the set stand somewhere in a row; more of them change nothing.
+    fn is_in(&self, text: &str) -> bool {
+        let mut count = 0;
+        text.chars().any(|c| {
+            count = if self.set.holds(c) { count + 1 } else { 0 };
+            count == self.min
+        })
+    }
 }
 
 /// The parts of a concatenation, groups opened: what they capture is of no use without a reference.
@@ -139,8 +157,11 @@ fn flatten<'n>(node: &'n Node, parts: &mut Vec<&'n Node>) {
 
 fn literal(nodes: &[&Node]) -> Option<Box<str>> {
     let mut parts = Vec::new();
-    nodes.iter().for_each(|node| flatten(node, &mut parts));
-    let text: Option<String> = parts.iter().map(|part| if let Node::Char(c) = part { Some(*c) } else { None }).collect();
+    for node in nodes {
+        flatten(node, &mut parts);
+    }
+    let text: Option<String> =
+        parts.iter().map(|part| if let Node::Char(c) = part { Some(*c) } else { None }).collect();
     text.map(String::into_boxed_str)
 }
 
