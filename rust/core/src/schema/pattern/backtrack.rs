@@ -438,3 +438,41 @@ impl Run<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::parser;
+    use super::*;
+
+    fn is_match(source: &str, text: &str, step_limit: usize) -> Result<bool, StepLimitExceeded> {
+        let parsed = parser::parse(source).unwrap();
+        Program::new(&parsed.node, parsed.groups).is_match(text, step_limit)
+    }
+
+    #[test]
+    fn the_budget_is_for_the_whole_search() {
+        assert_eq!(is_match("(?=b)b", "aaaaab", 100), Ok(true));
+        assert_eq!(is_match("(?=b)b", "aaaaab", 10), Err(StepLimitExceeded));
+        assert_eq!(is_match("^(?=b)b", &"a".repeat(1_000), 10), Ok(false));
+    }
+
+    #[test]
+    fn a_look_ahead_keeps_its_captures_and_not_its_choices() {
+        assert_eq!(is_match("^(?=(a+))\\1$", "aaa", 1_000), Ok(true));
+        assert_eq!(is_match("^(?=(a+))a\\1", "aaa", 1_000), Ok(false));
+        assert_eq!(is_match("^(?!(a)b)\\1a$", "a", 1_000), Ok(true));
+    }
+
+    #[test]
+    fn a_turn_empties_the_groups_inside() {
+        assert_eq!(is_match("^(?:(a)|(b))+\\1$", "ab", 1_000), Ok(true));
+        assert_eq!(is_match("^(?:(a)|(b))+\\1c$", "bac", 1_000), Ok(false));
+    }
+
+    #[test]
+    fn empty_turns_end() {
+        assert_eq!(is_match("^(?:a*)*$", "b", 1_000), Ok(false));
+        assert_eq!(is_match("^(?:){4000000000}$", "", 1_000), Ok(true));
+        assert_eq!(is_match("^(?:a??){3,}?$", "aaaa", 1_000), Ok(true));
+    }
+}

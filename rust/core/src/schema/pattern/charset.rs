@@ -97,3 +97,40 @@ pub(super) fn negate(mut class: ClassUnicode) -> ClassUnicode {
     class.negate();
     class
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_of_ascii_and_of_ranges() {
+        let set = CharSet::new(&from_ranges(&[
+            ('\0', '\0'),
+            ('?', '@'),
+            ('\x7F', '\u{80}'),
+            ('é', 'é'),
+            ('😀', char::MAX),
+        ]));
+        for c in ['\0', '?', '@', '\x7F', '\u{80}', 'é', '😀', char::MAX] {
+            assert!(set.holds(c), "{c:?}");
+        }
+        for c in ['\x01', '>', 'A', '~', '\u{81}', 'è', 'ê', '\u{1F5FF}'] {
+            assert!(!set.holds(c), "{c:?}");
+        }
+        assert!(!set.holds_ascii(0x80));
+        assert!(set.meets(&CharSet::new(&single('é'))));
+        assert!(set.meets(&CharSet::new(&single('@'))));
+        assert!(!set.meets(&CharSet::new(&single('ê'))));
+    }
+
+    #[test]
+    fn surrogates_bound_ranges_and_are_no_members() {
+        let mut class = ClassUnicode::empty();
+        add_range(&mut class, 0xD800, 0xDFFF);
+        assert!(class.ranges().is_empty());
+        add_range(&mut class, 0xD7FF, 0xDFFF);
+        add_range(&mut class, 0xD800, 0xE000);
+        let set = CharSet::new(&class);
+        assert!(set.holds('\u{D7FF}') && set.holds('\u{E000}') && !set.holds('\u{E001}'));
+    }
+}

@@ -1,8 +1,8 @@
 //! Patterns of `pattern`, `patternProperties` and `format: regex`: ECMA-262 with the semantics of its `u` flag, searched
 //! for anywhere in the text (JSON Schema Core, section 6.4).
 //!
-//! A pattern runs on the cheapest of three machines: [`simple`] byte matchers for most patterns in real schemas, a
-//! [`linear`] automaton for other regular ones, [`backtrack`]ing with a budget of steps for look-around and
+//! A pattern runs on the cheapest of three machines: `simple` byte matchers for most patterns in real schemas, a
+//! `linear` automaton for other regular ones, `backtrack`ing with a budget of steps for look-around and
 //! backreferences. Engines are built at their first use; every error is found at once.
 
 mod backtrack;

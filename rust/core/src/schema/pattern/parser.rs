@@ -402,3 +402,35 @@ fn is_identifier_part(c: char, is_first: bool) -> bool {
         _ => c == '$' || !is_first && matches!(c, '\u{200C}' | '\u{200D}'),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_regular_needs_backtracking() {
+        for (source, expected) in [("(?<a>b)+", false), ("(?=a)", true), ("(a)\\1", true), ("(?m:a$)", true)]
+        {
+            assert_eq!(parse(source).unwrap().needs_backtracking, expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_within_an_alternative() {
+        for good in ["(?<a>x)|(?<a>y)", "(?:(?<a>x)|(?<a>y))\\k<a>", "(?<a>x)(?:(?<b>y)|(?<b>z))"] {
+            assert!(parse(good).is_ok(), "{good}");
+        }
+        for bad in ["(?<a>x)(?<a>y)", "(?<a>(?<a>x))", "(?<a>x)(?:y|(?<a>z))", "(?:(?<a>x)|y)(?<a>z)"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_bounded() {
+        assert!(parse(&format!("{}{}", "(?:".repeat(90), ")".repeat(90))).is_ok());
+        assert!(parse(&"(".repeat(1_000_000)).is_err());
+        assert!(parse(&"\\p{L}".repeat(MAX_PROPERTIES + 1)).is_err());
+        let names: Vec<_> = (0..=MAX_NAMES).map(|number| format!("(?<n{number}>)")).collect();
+        assert!(parse(&names.concat()).is_err());
+    }
+}

@@ -18,7 +18,7 @@ pub(super) enum Simple {
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Contains(Box<str>),
-    /// One of several literals, between the anchors that stand there.
+    /// One of several literals, sorted, between the anchors that stand there.
     OneOf {
         start: bool,
         end: bool,
@@ -50,7 +50,9 @@ impl Simple {
         let end = parts.len() > usize::from(start) && matches!(parts.last(), Some(Node::End));
         let body = &parts[usize::from(start)..parts.len() - usize::from(end)];
         if let [Node::Alternation(alternatives)] = body {
-            let literals = alternatives.iter().map(|node| literal(&[node])).collect::<Option<_>>()?;
+            let mut literals: Box<[_]> =
+                alternatives.iter().map(|node| literal(&[node])).collect::<Option<_>>()?;
+            literals.sort_unstable();
             return Some(Self::OneOf { start, end, literals });
         }
         if let Some(literal) = literal(body) {
@@ -99,11 +101,13 @@ impl Simple {
             Self::StartsWith(literal) => text.starts_with(&**literal),
             Self::EndsWith(literal) => text.ends_with(&**literal),
             Self::Contains(literal) => memchr::memmem::find(text.as_bytes(), literal.as_bytes()).is_some(),
+            Self::OneOf { start: true, end: true, literals } => {
+                literals.binary_search_by(|literal| (**literal).cmp(text)).is_ok()
+            }
             Self::OneOf { start, end, literals } => literals.iter().any(|literal| match (start, end) {
-                (true, true) => text == &**literal,
-                (true, false) => text.starts_with(&**literal),
-                (false, true) => text.ends_with(&**literal),
-                (false, false) => text.contains(&**literal),
+                (true, _) => text.starts_with(&**literal),
+                (_, true) => text.ends_with(&**literal),
+                _ => text.contains(&**literal),
             }),
             Self::Holds(item) => item.is_in(text),
             Self::Runs { items, to_end } => {
@@ -199,5 +203,35 @@ fn set_of(node: &Node) -> Option<CharSet> {
         Node::Set(class) => Some(CharSet::new(class)),
         Node::Group(_, node) => set_of(node),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parser;
+    use super::*;
+
+    fn recognise(source: &str) -> Option<Simple> {
+        Simple::recognise(&parser::parse(source).unwrap().node)
+    }
+
+    #[test]
+    fn a_run_that_would_have_to_give_back_is_left_to_an_engine() {
+        for source in
+            ["^[a-z]*a$", "^a?ab$", "^[a-z]{1,3}[a-z]$", "^.*x", "^a*b*a*c$", "^(ab)*$", "a[bc]", "^a|b$"]
+        {
+            assert!(recognise(source).is_none(), "{source}");
+        }
+        for source in ["^[a-z]*$", "^a?b?c?$", "^a*b+a*$", "^[a-z]{2}[a-z]*$", "^a*", "^[a-z]+[a-z]*"] {
+            assert!(recognise(source).is_some(), "{source}");
+        }
+    }
+
+    #[test]
+    fn many_literals_are_found_in_any_order() {
+        let simple = recognise("^(?:zeta|alpha||mu)$").unwrap();
+        for (text, expected) in [("zeta", true), ("alpha", true), ("", true), ("mu", true), ("al", false)] {
+            assert_eq!(simple.is_match(text), expected, "{text}");
+        }
     }
 }
