@@ -4,6 +4,14 @@
 //! through [`instance::Instance`]; looking at a value never runs user code and never fails.
 #![forbid(unsafe_code)]
 
+pub mod drivers;
 pub mod formats;
+pub mod instance;
+pub mod issue;
 pub mod json;
+pub mod keywords;
+pub mod limits;
+pub mod number;
+pub mod plan;
 pub mod schema;
+pub mod value;

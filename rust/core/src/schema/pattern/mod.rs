@@ -30,7 +30,10 @@ const VISITS_PER_STEP: u64 = 256;
 
 /// A compiled pattern: immutable, to be shared between threads.
 #[derive(Debug)]
-pub struct Pattern(Machine);
+pub struct Pattern {
+    machine: Machine,
+    source: Box<str>,
+}
 
 #[derive(Debug)]
 enum Machine {
@@ -65,7 +68,7 @@ impl Pattern {
         if !parsed.needs_backtracking
             && let Some(simple) = Simple::recognise(&parsed.node)
         {
-            return Ok(Self(Machine::Simple(simple)));
+            return Ok(Self { machine: Machine::Simple(simple), source: source.into() });
         }
         let states = states(&parsed.node, !parsed.needs_backtracking);
         if states > MAX_STATES {
@@ -77,7 +80,12 @@ impl Pattern {
         {
             return Err(error.clone());
         }
-        Ok(Self(Machine::Engine(Box::new(engine))))
+        Ok(Self { machine: Machine::Engine(Box::new(engine)), source: source.into() })
+    }
+
+    /// The pattern as it was written.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// Whether the pattern is found somewhere in `text`.
@@ -87,7 +95,7 @@ impl Pattern {
     /// The answer would take more steps than the limit allows.
     #[inline]
     pub fn is_match(&self, text: &str) -> Result<bool, StepLimitExceeded> {
-        match &self.0 {
+        match &self.machine {
             Machine::Simple(simple) => Ok(simple.is_match(text)),
             Machine::Engine(engine) => engine.is_match(text),
         }

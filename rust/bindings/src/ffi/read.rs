@@ -1,0 +1,268 @@
+//! Reading plain Python data without running user code: exact and inherited layouts of the built-in types only.
+//!
+//! All of it relies on one fact: the interpreter is attached for the whole life of a [`Raw`], and nothing that is
+//! done with one runs Python code. So no object can die or change while it is looked at.
+
+use std::ffi::{c_int, c_longlong};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use pyo3::prelude::*;
+use pyo3::{Borrowed, ffi};
+
+/// A borrowed object.
+#[derive(Clone, Copy)]
+pub(crate) struct Raw<'a>(NonNull<ffi::PyObject>, PhantomData<&'a ()>);
+
+/// The built-in types whose layout is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    Str,
+    Int,
+    Dict,
+    List,
+    Bool,
+    None,
+    Float,
+    Tuple,
+    Other,
+}
+
+impl<'a> Raw<'a> {
+    /// Borrows an object.
+    #[inline]
+    pub(crate) fn of<'py>(object: &'a Bound<'py, PyAny>) -> Self {
+        Self::borrowed(object.as_borrowed())
+    }
+
+    /// Borrows an object that is borrowed already.
+    #[inline]
+    pub(crate) fn borrowed<'py>(object: Borrowed<'a, 'py, PyAny>) -> Self {
+        // SAFETY: a Borrowed is never null.
+        Self(unsafe { NonNull::new_unchecked(object.as_ptr()) }, PhantomData)
+    }
+
+    /// Borrows a member or item that its container keeps alive.
+    ///
+    /// # Safety
+    /// `pointer` is a valid object that lives for `'a`.
+    #[inline]
+    unsafe fn from_pointer(pointer: *mut ffi::PyObject) -> Self {
+        // SAFETY: the caller passes a valid object.
+        Self(unsafe { NonNull::new_unchecked(pointer) }, PhantomData)
+    }
+
+    /// The object with its interpreter.
+    #[inline]
+    pub(crate) fn to_bound(self, py: Python<'_>) -> Bound<'_, PyAny> {
+        // SAFETY: the object is alive for 'a, which ends within the attachment that `py` proves.
+        unsafe { Bound::from_borrowed_ptr(py, self.0.as_ptr()) }
+    }
+
+    /// The object's address.
+    #[inline]
+    pub(crate) fn address(self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
+    /// Which built-in type the object has, exactly.
+    #[inline]
+    pub(crate) fn exact(self) -> Builtin {
+        // SAFETY: the object is alive.
+        let class = unsafe { ffi::Py_TYPE(self.0.as_ptr()) };
+        if class == &raw mut ffi::PyUnicode_Type {
+            Builtin::Str
+        } else if class == &raw mut ffi::PyLong_Type {
+            Builtin::Int
+        } else if class == &raw mut ffi::PyDict_Type {
+            Builtin::Dict
+        } else if class == &raw mut ffi::PyList_Type {
+            Builtin::List
+        } else if class == &raw mut ffi::PyBool_Type {
+            Builtin::Bool
+        } else if class == &raw mut ffi::PyFloat_Type {
+            Builtin::Float
+        } else if self.is_none() {
+            Builtin::None
+        } else {
+            Builtin::Other
+        }
+    }
+
+    fn is_none(self) -> bool {
+        // SAFETY: the singleton lives as long as the interpreter.
+        self.0.as_ptr() == unsafe { ffi::Py_None() }
+    }
+
+    /// Which built-in type the object's class inherits from; bool cannot be inherited.
+    #[cold]
+    pub(crate) fn inherited(self) -> Builtin {
+        let has = |flag: std::ffi::c_ulong| {
+            // SAFETY: the object is alive, and so is its type.
+            let class = unsafe { ffi::Py_TYPE(self.0.as_ptr()) };
+            // SAFETY: the type is alive.
+            unsafe { ffi::PyType_HasFeature(class, flag) != 0 }
+        };
+        if has(ffi::Py_TPFLAGS_UNICODE_SUBCLASS) {
+            Builtin::Str
+        } else if has(ffi::Py_TPFLAGS_LONG_SUBCLASS) {
+            Builtin::Int
+        } else if has(ffi::Py_TPFLAGS_DICT_SUBCLASS) {
+            Builtin::Dict
+        } else if has(ffi::Py_TPFLAGS_LIST_SUBCLASS) {
+            Builtin::List
+        } else if has(ffi::Py_TPFLAGS_TUPLE_SUBCLASS) {
+            Builtin::Tuple
+        } else if self.is_float() {
+            Builtin::Float
+        } else {
+            Builtin::Other
+        }
+    }
+
+    fn is_float(self) -> bool {
+        // SAFETY: the object is alive.
+        unsafe { ffi::PyFloat_Check(self.0.as_ptr()) != 0 }
+    }
+
+    /// Is the object `True`?
+    #[inline]
+    pub(crate) fn is_true(self) -> bool {
+        // SAFETY: the singleton lives as long as the interpreter.
+        self.0.as_ptr() == unsafe { ffi::Py_True() }
+    }
+
+    /// A float's value.
+    #[inline]
+    pub(crate) fn float(self) -> f64 {
+        // SAFETY: the caller knows that the object is a float; the macro reads its one field.
+        unsafe { ffi::PyFloat_AS_DOUBLE(self.0.as_ptr()) }
+    }
+
+    /// An int's value, where it fits.
+    #[inline]
+    pub(crate) fn int(self) -> Option<i64> {
+        let mut overflow: c_int = 0;
+        // SAFETY: the object is an int or inherits from it, so no conversion runs and no exception is set.
+        let value: c_longlong = unsafe { ffi::PyLong_AsLongLongAndOverflow(self.0.as_ptr(), &raw mut overflow) };
+        (overflow == 0).then_some(value)
+    }
+
+    /// Is a str made of ASCII bytes in the compact layout?
+    #[inline]
+    pub(crate) fn is_compact_ascii(self) -> bool {
+        // SAFETY: the object is a str or inherits from it.
+        unsafe { ffi::PyUnicode_IS_COMPACT_ASCII(self.0.as_ptr()) != 0 }
+    }
+
+    /// The number of code points of a str.
+    #[inline]
+    pub(crate) fn chars(self) -> usize {
+        // SAFETY: the object is a str or inherits from it.
+        let length = unsafe { ffi::PyUnicode_GetLength(self.0.as_ptr()) };
+        usize::try_from(length).unwrap_or(0)
+    }
+
+    /// The text of a str; None where it holds a lone surrogate.
+    #[inline]
+    pub(crate) fn text(self) -> Option<&'a str> {
+        if self.is_compact_ascii() {
+            // SAFETY: the object is a str.
+            let length = unsafe { ffi::PyUnicode_GET_LENGTH(self.0.as_ptr()) };
+            // SAFETY: a compact str keeps its data behind its header.
+            let data = unsafe { ffi::PyUnicode_DATA(self.0.as_ptr()) };
+            // SAFETY: a compact ASCII str holds `length` bytes there, and lives for 'a.
+            let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), usize::try_from(length).unwrap_or(0)) };
+            // SAFETY: ASCII is UTF-8.
+            return Some(unsafe { std::str::from_utf8_unchecked(bytes) });
+        }
+        self.encoded_text()
+    }
+
+    #[cold]
+    fn encoded_text(self) -> Option<&'a str> {
+        let mut length = 0;
+        // SAFETY: the object is a str; the text is cached in it and lives as long.
+        let data = unsafe { ffi::PyUnicode_AsUTF8AndSize(self.0.as_ptr(), &raw mut length) };
+        if data.is_null() {
+            // SAFETY: the interpreter is attached; the error says no more than None does.
+            unsafe { ffi::PyErr_Clear() };
+            return None;
+        }
+        // SAFETY: the C API returned that many bytes, which live for 'a.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), usize::try_from(length).unwrap_or(0)) };
+        // SAFETY: the C API returned UTF-8.
+        Some(unsafe { std::str::from_utf8_unchecked(bytes) })
+    }
+
+    /// The number of items of a list.
+    #[inline]
+    pub(crate) fn list_len(self) -> usize {
+        // SAFETY: the object is a list or inherits from it.
+        let length = unsafe { ffi::PyList_GET_SIZE(self.0.as_ptr()) };
+        usize::try_from(length).unwrap_or(0)
+    }
+
+    /// An item of a list.
+    #[inline]
+    pub(crate) fn list_item(self, index: usize) -> Option<Self> {
+        if index >= self.list_len() {
+            return None;
+        }
+        // SAFETY: the object is a list and the index is below its length.
+        let item = unsafe { ffi::PyList_GET_ITEM(self.0.as_ptr(), index.cast_signed()) };
+        // SAFETY: the list keeps its item alive.
+        Some(unsafe { Self::from_pointer(item) })
+    }
+
+    /// The number of items of a tuple.
+    pub(crate) fn tuple_len(self) -> usize {
+        // SAFETY: the object is a tuple or inherits from it.
+        let length = unsafe { ffi::PyTuple_GET_SIZE(self.0.as_ptr()) };
+        usize::try_from(length).unwrap_or(0)
+    }
+
+    /// An item of a tuple.
+    pub(crate) fn tuple_item(self, index: usize) -> Option<Self> {
+        if index >= self.tuple_len() {
+            return None;
+        }
+        // SAFETY: the object is a tuple and the index is below its length.
+        let item = unsafe { ffi::PyTuple_GET_ITEM(self.0.as_ptr(), index.cast_signed()) };
+        // SAFETY: the tuple keeps its item alive.
+        Some(unsafe { Self::from_pointer(item) })
+    }
+
+    /// The number of members of a dict.
+    #[inline]
+    pub(crate) fn dict_len(self) -> usize {
+        // SAFETY: the object is a dict or inherits from it.
+        let length = unsafe { ffi::PyDict_Size(self.0.as_ptr()) };
+        usize::try_from(length).unwrap_or(0)
+    }
+
+    /// The member after a position of a dict; positions start at 0.
+    #[inline]
+    pub(crate) fn dict_next(self, position: &mut isize) -> Option<(Self, Self)> {
+        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the object is a dict that does not change while it is walked: no Python code runs.
+        let more = unsafe { ffi::PyDict_Next(self.0.as_ptr(), position, &raw mut key, &raw mut value) };
+        if more == 0 {
+            return None;
+        }
+        // SAFETY: the dict keeps its key alive.
+        let key = unsafe { Self::from_pointer(key) };
+        // SAFETY: the dict keeps its value alive.
+        Some((key, unsafe { Self::from_pointer(value) }))
+    }
+
+    /// A member of a dict by a key that is an exact str.
+    #[inline]
+    pub(crate) fn dict_get(self, key: Raw<'_>) -> Option<Self> {
+        // SAFETY: the object is a dict. Comparing an exact str with another key may call the other's `__eq__` only
+        // where its hash is equal and it is no str; such a dict is refused before (see `py_instance`).
+        let value = unsafe { ffi::PyDict_GetItemWithError(self.0.as_ptr(), key.0.as_ptr()) };
+        // SAFETY: the dict keeps its value alive.
+        (!value.is_null()).then(|| unsafe { Self::from_pointer(value) })
+    }
+}

@@ -1,0 +1,336 @@
+//! The verdict on an instance: yes or no, nothing else. No path, no message, no allocation on the way.
+//!
+//! Every value is looked at, also where the schema leaves it free, since data that is not JSON is refused wherever it
+//! hides. A value is walked once: the outermost node that sees it walks (`WALK`), the schemas that apply to the same
+//! value in place do not walk again.
+
+use std::collections::HashMap;
+
+use crate::instance::{Instance, Key, Kind, kinds};
+use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE};
+
+/// Nested applications of schemas, in place or into the value, beyond which a value is refused. Bounds the native
+/// stack where references form long chains.
+const MOST_LEVELS: usize = 2_000;
+/// Branch decisions after which verdicts are remembered, so that shared branches cost linear time.
+const MEMO_AFTER: u32 = 2_000;
+
+/// A run of a plan over one instance.
+pub struct Checker<'p> {
+    /// The plan.
+    pub plan: &'p Plan,
+    depth: usize,
+    levels: usize,
+    /// Resources entered, for dynamic references.
+    pub(crate) scope: Vec<u16>,
+    branches: u32,
+    memo: HashMap<(NodeId, usize), bool>,
+}
+
+/// Does the plan accept the instance?
+pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
+    Checker::new(plan, 0).node::<I, true>(plan.root, value)
+}
+
+impl<'p> Checker<'p> {
+    /// A run that starts `depth` levels inside the instance.
+    pub fn new(plan: &'p Plan, depth: usize) -> Self {
+        Self { plan, depth, levels: 0, scope: Vec::new(), branches: 0, memo: HashMap::new() }
+    }
+
+    /// Does the node accept the value?
+    #[inline]
+    pub fn node<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, value: I) -> bool {
+        let node = self.plan.node(id);
+        let kind = value.kind();
+        if node.types & kind.bit() == 0 {
+            return false;
+        }
+        node.more & kind.bit() == 0 || self.more::<I, WALK>(id, kind, value)
+    }
+
+    /// The same, where kinds were compared already.
+    fn more<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, kind: Kind, value: I) -> bool {
+        let plan = self.plan;
+        let node = plan.node(id);
+        if self.levels >= MOST_LEVELS {
+            return false;
+        }
+        self.levels += 1;
+        let entered = self.enter(node);
+        let verdict = match kind {
+            Kind::Object => self.container::<I, WALK>(node, kind, node.object, value),
+            Kind::Array => self.container::<I, WALK>(node, kind, node.array, value),
+            Kind::String => {
+                (node.string == NONE || self.string(&plan.strings[node.string as usize], value))
+                    && self.checks(node, kind, value)
+            }
+            Kind::Integer | Kind::Float => {
+                (node.number == NONE || number(&plan.numbers[node.number as usize], value))
+                    && self.checks(node, kind, value)
+            }
+            Kind::Null | Kind::Bool | Kind::Foreign => self.checks(node, kind, value),
+        };
+        if entered {
+            self.scope.pop();
+        }
+        self.levels -= 1;
+        verdict
+    }
+
+    /// Enters the node's resource, where dynamic references need to know (2020-12 Core 7.1).
+    #[inline]
+    pub(crate) fn enter(&mut self, node: &Node) -> bool {
+        if self.plan.anchors.is_empty() || self.scope.last() == Some(&node.resource) {
+            return false;
+        }
+        self.scope.push(node.resource);
+        true
+    }
+
+    fn container<'a, I: Instance<'a>, const WALK: bool>(
+        &mut self,
+        node: &Node,
+        kind: Kind,
+        rule: u32,
+        value: I,
+    ) -> bool {
+        if self.depth >= self.plan.limits.depth {
+            return false;
+        }
+        if rule == NONE {
+            if node.check_count == 1
+                && let Some(sole) = self.plan.checks[node.checks as usize].rule.sole(kind)
+            {
+                return self.node::<I, WALK>(sole, value);
+            }
+            return (!WALK || self.walk(value)) && self.checks(node, kind, value);
+        }
+        self.depth += 1;
+        let verdict = if kind == Kind::Object {
+            self.object::<I, WALK>(&self.plan.objects[rule as usize], value)
+        } else {
+            self.array::<I, WALK>(&self.plan.arrays[rule as usize], value)
+        };
+        self.depth -= 1;
+        verdict && self.checks(node, kind, value)
+    }
+
+    /// Is the value JSON data of bounded depth? `value` is a container; the schema asks nothing of it.
+    fn walk<'a, I: Instance<'a>>(&mut self, value: I) -> bool {
+        if self.depth >= self.plan.limits.depth {
+            return false;
+        }
+        self.depth += 1;
+        let verdict = match value.kind() {
+            Kind::Array => value.items(|_, item| self.free(item)),
+            Kind::Object => value.members(|_, item| self.free(item)),
+            Kind::Foreign => false,
+            _ => true,
+        };
+        self.depth -= 1;
+        verdict
+    }
+
+    #[inline]
+    fn free<'a, I: Instance<'a>>(&mut self, value: I) -> bool {
+        let kind = value.kind();
+        if kind.bit() & kinds::CONTAINER != 0 { self.walk(value) } else { kind != Kind::Foreign }
+    }
+
+    fn object<'a, I: Instance<'a>, const WALK: bool>(&mut self, rule: &'p ObjectRule, value: I) -> bool {
+        let plan = self.plan;
+        let properties = plan.properties_of(rule);
+        let len = value.len();
+        if len < rule.required as usize || len < rule.min || len > rule.max {
+            return false;
+        }
+        if !WALK && rule.additional == TRUE && rule.patterns.is_empty() && properties.len() * 2 < len {
+            return self.ask_names(properties, value);
+        }
+        let mut next = 0;
+        let mut required = 0;
+        value.members(|key, item| {
+            let found = match properties.get(next) {
+                Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+                _ => {
+                    let text = key.text().as_bytes();
+                    match properties.get(next) {
+                        Some(property) if plan.name(property).as_bytes() == text => Some(next),
+                        _ => plan.find_name(rule, properties, text),
+                    }
+                }
+            };
+            let Some(at) = found else { return self.unnamed::<I, WALK>(rule, key, item) };
+            next = at + 1;
+            let property = &properties[at];
+            required += u32::from(property.required);
+            let kind = item.kind();
+            if property.types & kind.bit() == 0 {
+                return false;
+            }
+            property.more & kind.bit() == 0 || self.more::<I, WALK>(property.node, kind, item)
+        }) && required == rule.required
+    }
+
+    /// Asks an open object for the few names that the schema mentions.
+    fn ask_names<'a, I: Instance<'a>>(&mut self, properties: &[Property], value: I) -> bool {
+        properties.iter().all(|property| match value.member(property.token, self.plan.name(property)) {
+            Some(item) => self.node::<I, false>(property.node, item),
+            None => !property.required,
+        })
+    }
+
+    /// A member without a name of its own in the schema: patterns, then `additionalProperties`.
+    #[inline]
+    fn unnamed<'a, I: Instance<'a>, const WALK: bool>(&mut self, rule: &'p ObjectRule, key: I::Key, item: I) -> bool {
+        if !rule.patterns.is_empty() {
+            let mut matched = false;
+            for (pattern, node) in &rule.patterns {
+                match self.plan.patterns[*pattern as usize].is_match(key.text()) {
+                    Ok(true) => {
+                        matched = true;
+                        if !self.node::<I, WALK>(*node, item) {
+                            return false;
+                        }
+                    }
+                    Ok(false) => {}
+                    Err(_) => return false,
+                }
+            }
+            if matched {
+                return true;
+            }
+        }
+        match rule.additional {
+            TRUE => !WALK || self.free(item),
+            FALSE => false,
+            node => self.node::<I, WALK>(node, item),
+        }
+    }
+
+    fn array<'a, I: Instance<'a>, const WALK: bool>(&mut self, rule: &'p ArrayRule, value: I) -> bool {
+        let len = value.len();
+        if len < rule.min || len > rule.max {
+            return false;
+        }
+        let rest = self.plan.node(rule.rest);
+        if !rule.prefix.is_empty() {
+            return value.items(|index, item| {
+                let node = rule.prefix.get(index).copied().unwrap_or(rule.rest);
+                self.node::<I, WALK>(node, item)
+            });
+        }
+        if rule.rest == TRUE && !WALK {
+            return true;
+        }
+        let (types, more) = (rest.types, rest.more);
+        value.items(|_, item| {
+            let kind = item.kind();
+            if types & kind.bit() == 0 {
+                return false;
+            }
+            more & kind.bit() == 0 || self.more::<I, WALK>(rule.rest, kind, item)
+        })
+    }
+
+    fn string<'a, I: Instance<'a>>(&self, rule: &StringRule, value: I) -> bool {
+        if rule.min > 0 || rule.max != usize::MAX {
+            let chars = value.chars();
+            if chars < rule.min || chars > rule.max {
+                return false;
+            }
+        }
+        self.text(rule, value.text())
+    }
+
+    /// What a string rule asks of the text beside its length.
+    #[inline]
+    pub(crate) fn text(&self, rule: &StringRule, text: &str) -> bool {
+        (rule.set == NONE || self.plan.sets[rule.set as usize].find(text.as_bytes()).is_some())
+            && (rule.pattern == NONE
+                || self.plan.patterns[rule.pattern as usize].is_match(text).is_ok_and(|matched| matched))
+            && rule.format.is_none_or(|format| format.is_valid(text))
+            && crate::keywords::content::is_valid(rule.content, text)
+    }
+
+    /// The keywords that apply other schemas to the same value.
+    #[inline]
+    fn checks<'a, I: Instance<'a>>(&mut self, node: &Node, kind: Kind, value: I) -> bool {
+        if node.check_count == 0 {
+            return true;
+        }
+        let plan = self.plan;
+        plan.checks_of(node).iter().all(|check| check.kinds & kind.bit() == 0 || check.rule.check(self, value))
+    }
+
+    /// Only the keywords of a node that apply in place; its rules are known to accept the value.
+    pub(crate) fn keywords_in_place<'a, I: Instance<'a>>(&mut self, node: &Node, value: I) -> bool {
+        self.checks(node, value.kind(), value)
+    }
+
+    /// The verdict of a branch of `anyOf` or `oneOf`, remembered once there were many.
+    pub(crate) fn branch<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
+        self.branches += 1;
+        if self.branches <= MEMO_AFTER || value.kind().bit() & kinds::CONTAINER == 0 || !self.plan.anchors.is_empty() {
+            return self.node::<I, false>(id, value);
+        }
+        let key = (id, value.identity());
+        if let Some(verdict) = self.memo.get(&key) {
+            return *verdict;
+        }
+        let verdict = self.node::<I, false>(id, value);
+        self.memo.insert(key, verdict);
+        verdict
+    }
+
+    /// Is the value JSON data within the depth limit?
+    pub(crate) fn is_bounded<'a, I: Instance<'a>>(&mut self, value: I) -> bool {
+        self.free(value)
+    }
+
+    /// A level deeper into the value, for checks that descend themselves.
+    pub(crate) fn deeper<R>(&mut self, visit: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        if self.depth >= self.plan.limits.depth {
+            return None;
+        }
+        self.depth += 1;
+        let result = visit(self);
+        self.depth -= 1;
+        Some(result)
+    }
+}
+
+#[inline]
+fn number<'a, I: Instance<'a>>(rule: &NumberRule, value: I) -> bool {
+    match value.integer() {
+        Some(int) => is_int_within(rule, int),
+        None => is_number_within(rule, &value.number()),
+    }
+}
+
+/// Does a number rule accept a machine integer?
+#[inline]
+pub(crate) fn is_int_within(rule: &NumberRule, int: i64) -> bool {
+    (rule.int_min..=rule.int_max).contains(&int)
+        && rule.multiple_of.as_ref().is_none_or(|step| crate::number::Number::Int(int).is_multiple_of(step))
+}
+
+/// Does a number rule accept any other number?
+pub(crate) fn is_number_within(rule: &NumberRule, number: &crate::number::Number) -> bool {
+    use std::cmp::Ordering;
+    let above = |bound: &crate::plan::Bound| match number.compare(&bound.limit) {
+        Ordering::Greater => true,
+        Ordering::Equal => !bound.exclusive,
+        Ordering::Less => false,
+    };
+    let below = |bound: &crate::plan::Bound| match number.compare(&bound.limit) {
+        Ordering::Less => true,
+        Ordering::Equal => !bound.exclusive,
+        Ordering::Greater => false,
+    };
+    (!rule.integral || number.is_integer())
+        && rule.min.as_ref().is_none_or(above)
+        && rule.max.as_ref().is_none_or(below)
+        && rule.multiple_of.as_ref().is_none_or(|step| number.is_multiple_of(step))
+}

@@ -1,0 +1,494 @@
+//! JSON bytes straight into validated host values: parsing and checking in one pass, directed by the plan.
+//!
+//! At each value the node's accepted kinds are known before the first byte is read, so a wrong kind is refused before
+//! anything is made, and a known name is compared in place instead of being read. Where a node has keywords that
+//! apply schemas in place, the value is made first (still by the node's own rules) and those keywords are asked then.
+//!
+//! A decoder only says that it stopped: the exact fault of a broken text is found by the resumable tokenizer, the
+//! issues of a refused value by [`super::explain`], both on the cold path.
+
+use super::check::{Checker, is_int_within, is_number_within};
+use crate::instance::{Instance, Kind, kinds};
+use crate::json::number::{self, Scanned};
+use crate::json::string;
+use crate::number::Number;
+use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE};
+
+/// Makes the host's values.
+pub trait Builder {
+    /// An owned value.
+    type Value;
+    /// An object under construction.
+    type Object;
+    /// A handle to a finished value.
+    type Instance<'v>: Instance<'v>
+    where
+        Self: 'v;
+    /// Why the host could not make a value.
+    type Error;
+
+    /// A handle to a value.
+    fn instance<'v>(value: &'v Self::Value) -> Self::Instance<'v>
+    where
+        Self: 'v;
+    /// `null`
+    fn null(&mut self) -> Self::Value;
+    /// `true` or `false`
+    fn boolean(&mut self, value: bool) -> Self::Value;
+    /// A machine integer.
+    ///
+    /// # Errors
+    /// When the host is out of memory; the same holds for the others.
+    fn int(&mut self, value: i64) -> Result<Self::Value, Self::Error>;
+    /// An integer of any size, from its digits.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn big(&mut self, digits: &[u8]) -> Result<Self::Value, Self::Error>;
+    /// A double.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn float(&mut self, value: f64) -> Result<Self::Value, Self::Error>;
+    /// A string, from valid UTF-8; `ascii` where every byte is.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn string(&mut self, text: &[u8], ascii: bool) -> Result<Self::Value, Self::Error>;
+    /// The string of a plan's token, where the host keeps it.
+    fn shared(&mut self, token: usize) -> Option<Self::Value>;
+    /// An array of the values from `start` on, which leave the stack.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn array(&mut self, stack: &mut Vec<Self::Value>, start: usize) -> Result<Self::Value, Self::Error>;
+    /// An empty object.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn object(&mut self) -> Result<Self::Object, Self::Error>;
+    /// Adds a member under a plan's name.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn insert_known(
+        &mut self,
+        object: &mut Self::Object,
+        token: usize,
+        name: &str,
+        value: Self::Value,
+    ) -> Result<(), Self::Error>;
+    /// Makes a member's name; it is used once.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn name(&mut self, text: &[u8], ascii: bool) -> Result<Self::Value, Self::Error>;
+    /// Adds a member under a name made before.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Result<(), Self::Error>;
+    /// How many members the object has.
+    fn members(&self, object: &Self::Object) -> usize;
+    /// The finished object.
+    fn finish(&mut self, object: Self::Object) -> Self::Value;
+}
+
+/// Why a decoder stopped.
+#[derive(Debug)]
+pub enum Stop<E> {
+    /// The text is not JSON, or passes a limit.
+    Syntax,
+    /// The plan refuses the value.
+    Refused,
+    /// The host could not make a value.
+    Host(E),
+}
+
+impl<E> From<E> for Stop<E> {
+    fn from(error: E) -> Self {
+        Self::Host(error)
+    }
+}
+
+/// A decoder over one text.
+struct Decoder<'p, 't, 'b, B: Builder> {
+    plan: &'p Plan,
+    text: &'t [u8],
+    at: usize,
+    builder: &'b mut B,
+    stack: Vec<B::Value>,
+    scratch: Vec<u8>,
+    depth: usize,
+    /// Without a schema a repeated name is no issue: the last one wins.
+    repeated_names: bool,
+}
+
+/// Decodes a text into a value that the plan accepts.
+///
+/// # Errors
+/// See [`Stop`].
+pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<B::Value, Stop<B::Error>> {
+    if text.len() > plan.limits.text_length {
+        return Err(Stop::Syntax);
+    }
+    let repeated_names = plan.root == TRUE || plan.node(plan.root).is_free();
+    let mut decoder = Decoder {
+        plan,
+        text,
+        at: 0,
+        builder,
+        stack: Vec::new(),
+        scratch: Vec::new(),
+        depth: 0,
+        repeated_names,
+    };
+    // Dynamic references depend on the way to a value, which this driver does not keep.
+    let whole = !plan.anchors.is_empty();
+    let value = decoder.value(if whole { TRUE } else { plan.root })?;
+    decoder.skip_blanks();
+    if decoder.at != text.len() {
+        return Err(Stop::Syntax);
+    }
+    if whole && !Checker::new(plan, 0).node::<_, false>(plan.root, B::instance(&value)) {
+        return Err(Stop::Refused);
+    }
+    Ok(value)
+}
+
+/// Is a text JSON?
+pub fn is_json(text: &[u8]) -> bool {
+    let plan = Plan::anything(crate::limits::Limits::default());
+    decode(&plan, text, &mut crate::value::Values).is_ok()
+}
+
+impl<B: Builder> Decoder<'_, '_, '_, B> {
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
+        self.skip_blanks();
+        let node = self.plan.node(id);
+        let (kind, found) = match self.peek() {
+            Some(b'"') => (Kind::String, kinds::STRING),
+            Some(b'{') => (Kind::Object, kinds::OBJECT),
+            Some(b'[') => (Kind::Array, kinds::ARRAY),
+            Some(b'-' | b'0'..=b'9') => (Kind::Integer, kinds::NUMBER),
+            Some(b't' | b'f') => (Kind::Bool, kinds::BOOL),
+            Some(b'n') => (Kind::Null, kinds::NULL),
+            _ => return Err(Stop::Syntax),
+        };
+        if node.types & found == 0 {
+            return Err(Stop::Refused);
+        }
+        if node.check_count == 0 || node.more & found == 0 {
+            return match kind {
+                Kind::String => self.string(node),
+                Kind::Object => self.object(node),
+                Kind::Array => self.array(node),
+                Kind::Integer => self.number(node),
+                _ => self.literal(),
+            };
+        }
+        self.checked(node, kind)
+    }
+
+    /// A value whose node has keywords that apply in place.
+    fn checked(&mut self, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
+        let rule = match kind {
+            Kind::String => node.string,
+            Kind::Object => node.object,
+            Kind::Array => node.array,
+            Kind::Integer => node.number,
+            _ => NONE,
+        };
+        if rule == NONE
+            && node.check_count == 1
+            && kind != Kind::Integer
+            && let Some(sole) = self.plan.checks[node.checks as usize].rule.sole(kind)
+        {
+            return self.value(sole);
+        }
+        let value = match kind {
+            Kind::String => self.string(node),
+            Kind::Object => self.object(node),
+            Kind::Array => self.array(node),
+            Kind::Integer => self.number(node),
+            _ => self.literal(),
+        }?;
+        let mut checker = Checker::new(self.plan, self.depth);
+        if checker.keywords_in_place(node, B::instance(&value)) { Ok(value) } else { Err(Stop::Refused) }
+    }
+
+    fn literal(&mut self) -> Result<B::Value, Stop<B::Error>> {
+        let rest = &self.text[self.at..];
+        let (length, value) = if rest.starts_with(b"true") {
+            (4, self.builder.boolean(true))
+        } else if rest.starts_with(b"false") {
+            (5, self.builder.boolean(false))
+        } else if rest.starts_with(b"null") {
+            (4, self.builder.null())
+        } else {
+            return Err(Stop::Syntax);
+        };
+        self.at += length;
+        Ok(value)
+    }
+
+    #[inline]
+    fn number(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
+        let start = self.at;
+        let (scanned, end) = number::scan(self.text, start, self.plan.limits.number_digits).ok_or(Stop::Syntax)?;
+        self.at = end;
+        let rule = (node.number != NONE).then(|| &self.plan.numbers[node.number as usize]);
+        let (kind, verdict) = match scanned {
+            Scanned::Int(int) => (kinds::INTEGER, rule.is_none_or(|rule| is_int_within(rule, int))),
+            Scanned::Float(float) => {
+                (kinds::FLOAT, rule.is_none_or(|rule| is_number_within(rule, &Number::Float(float))))
+            }
+            Scanned::Big => {
+                let exact = || std::str::from_utf8(&self.text[start..end]).ok().and_then(Number::parse_exact);
+                (kinds::INTEGER, rule.is_none_or(|rule| exact().is_some_and(|big| is_number_within(rule, &big))))
+            }
+        };
+        if node.types & kind == 0 || !verdict {
+            return Err(Stop::Refused);
+        }
+        Ok(match scanned {
+            Scanned::Int(int) => self.builder.int(int)?,
+            Scanned::Float(float) => self.builder.float(float)?,
+            Scanned::Big => self.builder.big(&self.text[start..end])?,
+        })
+    }
+
+    #[inline]
+    fn string(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
+        let scanned = string::scan(self.text, self.at + 1, &mut self.scratch).ok_or(Stop::Syntax)?;
+        self.at = scanned.end;
+        let content = match scanned.plain {
+            Some((start, end)) => &self.text[start..end],
+            None => self.scratch.as_slice(),
+        };
+        if node.string != NONE {
+            let rule = &self.plan.strings[node.string as usize];
+            if rule.min > 0 || rule.max != usize::MAX {
+                let chars = content.len() - if scanned.ascii { 0 } else { continuation_bytes(content) };
+                if chars < rule.min || chars > rule.max {
+                    return Err(Stop::Refused);
+                }
+            }
+            if rule.set != NONE {
+                let token = self.plan.sets[rule.set as usize].find(content).ok_or(Stop::Refused)?;
+                if rule.is_only_a_set()
+                    && let Some(shared) = self.builder.shared(token)
+                {
+                    return Ok(shared);
+                }
+            }
+            let text = std::str::from_utf8(content).map_err(|_| Stop::Syntax)?;
+            if !Checker::new(self.plan, self.depth).text(rule, text) {
+                return Err(Stop::Refused);
+            }
+        }
+        Ok(self.builder.string(content, scanned.ascii)?)
+    }
+
+    #[inline]
+    fn enter(&mut self) -> Result<(), Stop<B::Error>> {
+        if self.depth >= self.plan.limits.depth {
+            return Err(Stop::Syntax);
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.skip_blanks();
+        Ok(())
+    }
+
+    fn array(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
+        self.enter()?;
+        let rule = (node.array != NONE).then(|| &self.plan.arrays[node.array as usize]);
+        let start = self.stack.len();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+        } else {
+            self.items(rule, start)?;
+        }
+        let count = self.stack.len() - start;
+        if rule.is_some_and(|rule| count < rule.min) {
+            return Err(Stop::Refused);
+        }
+        self.depth -= 1;
+        Ok(self.builder.array(&mut self.stack, start)?)
+    }
+
+    fn items(&mut self, rule: Option<&ArrayRule>, start: usize) -> Result<(), Stop<B::Error>> {
+        loop {
+            let index = self.stack.len() - start;
+            let node = match rule {
+                None => TRUE,
+                Some(rule) if index >= rule.max => return Err(Stop::Refused),
+                Some(rule) => rule.prefix.get(index).copied().unwrap_or(rule.rest),
+            };
+            let item = self.value(node)?;
+            self.stack.push(item);
+            self.skip_blanks();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(Stop::Syntax),
+            }
+        }
+    }
+
+    fn object(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
+        self.enter()?;
+        let mut object = self.builder.object()?;
+        let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
+        let mut read = 0usize;
+        let mut required = 0u32;
+        let mut next = 0usize;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+        } else {
+            loop {
+                if self.peek() != Some(b'"') {
+                    return Err(Stop::Syntax);
+                }
+                self.at += 1;
+                match rule {
+                    Some(rule) => self.member(rule, &mut object, &mut next, &mut required)?,
+                    None => self.free_member(&mut object)?,
+                }
+                read += 1;
+                self.skip_blanks();
+                match self.peek() {
+                    Some(b',') => self.at += 1,
+                    Some(b'}') => {
+                        self.at += 1;
+                        break;
+                    }
+                    _ => return Err(Stop::Syntax),
+                }
+                self.skip_blanks();
+            }
+        }
+        let count = self.builder.members(&object);
+        if count != read && !self.repeated_names {
+            return Err(Stop::Refused);
+        }
+        if rule.is_some_and(|rule| required != rule.required || count < rule.min || count > rule.max) {
+            return Err(Stop::Refused);
+        }
+        self.depth -= 1;
+        Ok(self.builder.finish(object))
+    }
+
+    #[inline]
+    fn colon(&mut self) -> Result<(), Stop<B::Error>> {
+        self.skip_blanks();
+        if self.peek() != Some(b':') {
+            return Err(Stop::Syntax);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A member of an object with a rule; the position is behind the name's opening quote.
+    #[inline]
+    fn member(
+        &mut self,
+        rule: &ObjectRule,
+        object: &mut B::Object,
+        next: &mut usize,
+        required: &mut u32,
+    ) -> Result<(), Stop<B::Error>> {
+        let plan = self.plan;
+        let properties = plan.properties_of(rule);
+        // Members mostly come in the schema's order: compare the expected name in place.
+        if let Some(property) = properties.get(*next)
+            && property.plain
+            && let name = plan.name(property)
+            && self.text[self.at..].starts_with(name.as_bytes())
+            && self.text.get(self.at + name.len()) == Some(&b'"')
+        {
+            self.at += name.len() + 1;
+            *next += 1;
+            *required += u32::from(property.required);
+            self.colon()?;
+            let value = self.value(property.node)?;
+            return Ok(self.builder.insert_known(object, property.token, name, value)?);
+        }
+        let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
+        self.at = scanned.end;
+        let text = match scanned.plain {
+            Some((start, end)) => &self.text[start..end],
+            None => self.scratch.as_slice(),
+        };
+        if let Some(at) = plan.find_name(rule, properties, text) {
+            let property = &properties[at];
+            *next = at + 1;
+            *required += u32::from(property.required);
+            self.colon()?;
+            let value = self.value(property.node)?;
+            return Ok(self.builder.insert_known(object, property.token, plan.name(property), value)?);
+        }
+        let mut node = rule.additional;
+        let mut rest: Vec<NodeId> = Vec::new();
+        if !rule.patterns.is_empty() {
+            let text = std::str::from_utf8(text).map_err(|_| Stop::Syntax)?;
+            let mut matched = false;
+            for (pattern, found) in &rule.patterns {
+                match plan.patterns[*pattern as usize].is_match(text) {
+                    Ok(true) if matched => rest.push(*found),
+                    Ok(true) => (matched, node) = (true, *found),
+                    Ok(false) => {}
+                    Err(_) => return Err(Stop::Refused),
+                }
+            }
+        }
+        if node == FALSE {
+            return Err(Stop::Refused);
+        }
+        let name = self.builder.name(text, scanned.ascii)?;
+        self.colon()?;
+        let value = self.value(node)?;
+        for node in rest {
+            if !Checker::new(plan, self.depth).node::<_, false>(node, B::instance(&value)) {
+                return Err(Stop::Refused);
+            }
+        }
+        Ok(self.builder.insert(object, name, value)?)
+    }
+
+    /// A member of an object that the schema leaves free.
+    fn free_member(&mut self, object: &mut B::Object) -> Result<(), Stop<B::Error>> {
+        let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
+        self.at = scanned.end;
+        let text = match scanned.plain {
+            Some((start, end)) => &self.text[start..end],
+            None => self.scratch.as_slice(),
+        };
+        let name = self.builder.name(text, scanned.ascii)?;
+        self.colon()?;
+        let value = self.value(TRUE)?;
+        Ok(self.builder.insert(object, name, value)?)
+    }
+}
+
+/// The bytes of a UTF-8 text that continue a character.
+fn continuation_bytes(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte & 0xC0 == 0x80).count()
+}

@@ -1,0 +1,369 @@
+//! Lists what is wrong, once a verdict was no: the cold path.
+//!
+//! It runs the schema as written (a merged node's original), so that each issue names the keyword that the author
+//! wrote. Paths are linked on the stack and turned into data only when an issue is kept. Everything it looks into is
+//! bounded by the same limits as the verdict.
+
+use super::check::Checker;
+use crate::instance::{Instance, Key, Kind, kinds};
+use crate::issue::{Detail, Issue, Step};
+use crate::keywords::{
+    Keyword, bounds, content, enum_, format, item_count, items, length, multiple_of, pattern, properties,
+    property_count, required, type_,
+};
+use crate::plan::{NONE, Node, NodeId, Plan};
+use crate::schema::uri;
+
+/// A place: in the instance and in the schema.
+#[derive(Clone, Copy)]
+pub struct At<'p> {
+    parent: Option<&'p At<'p>>,
+    step: AtStep<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum AtStep<'p> {
+    Start,
+    Member(&'p str),
+    Item(usize),
+    Schema(&'p str, Option<&'p str>),
+    /// A reference was followed: the schema's place starts anew.
+    Place(&'p str),
+}
+
+impl<'p> At<'p> {
+    /// The instance and the schema themselves.
+    pub fn start() -> Self {
+        Self { parent: None, step: AtStep::Start }
+    }
+    /// A member of the instance.
+    pub fn member<'q>(&'q self, name: &'q str) -> At<'q> {
+        At { parent: Some(self), step: AtStep::Member(name) }
+    }
+    /// An item of the instance.
+    pub fn item(&self, index: usize) -> At<'_> {
+        At { parent: Some(self), step: AtStep::Item(index) }
+    }
+    /// A subschema under a keyword.
+    pub fn under<'q>(&'q self, keyword: &'q str, token: Option<&'q str>) -> At<'q> {
+        At { parent: Some(self), step: AtStep::Schema(keyword, token) }
+    }
+    fn place<'q>(&'q self, pointer: &'q str) -> At<'q> {
+        At { parent: Some(self), step: AtStep::Place(pointer) }
+    }
+
+    fn path(&self) -> Vec<Step> {
+        let mut path = Vec::new();
+        let mut at = Some(self);
+        while let Some(here) = at {
+            match here.step {
+                AtStep::Member(name) => path.push(Step::Key(name.into())),
+                AtStep::Item(index) => path.push(Step::Index(index)),
+                _ => {}
+            }
+            at = here.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    fn schema_path(&self, keyword: Option<Keyword>) -> String {
+        let mut steps = Vec::new();
+        let mut at = Some(self);
+        while let Some(here) = at {
+            match here.step {
+                AtStep::Schema(..) => steps.push(here.step),
+                AtStep::Place(_) => {
+                    steps.push(here.step);
+                    break;
+                }
+                _ => {}
+            }
+            at = here.parent;
+        }
+        let mut pointer = String::new();
+        for step in steps.into_iter().rev() {
+            match step {
+                AtStep::Place(place) => place.clone_into(&mut pointer),
+                AtStep::Schema(keyword, token) => {
+                    uri::push_token(&mut pointer, keyword);
+                    if let Some(token) = token {
+                        uri::push_token(&mut pointer, token);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(keyword) = keyword {
+            uri::push_token(&mut pointer, keyword.name());
+        }
+        pointer
+    }
+}
+
+/// A run that lists issues.
+pub struct Explainer<'p, I> {
+    /// Decides on branches.
+    pub run: Checker<'p>,
+    found: Vec<Issue<I>>,
+    limit: usize,
+    depth: usize,
+    levels: usize,
+}
+
+/// Nested schemas that are explained; beyond, the issue of the depth is all that is said.
+const MOST_LEVELS: usize = 1_000;
+
+/// Lists up to `limit` issues of a value; none where the plan accepts it.
+pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<Issue<I>> {
+    let mut run = Explainer { run: Checker::new(plan, 0), found: Vec::new(), limit, depth: 0, levels: 0 };
+    if limit > 0 {
+        run.foreign(&At::start(), value);
+        if run.found.is_empty() {
+            run.node(&At::start(), plan.root, value);
+        }
+    }
+    run.found
+}
+
+impl<'p, I> Explainer<'p, I> {
+    /// The plan.
+    pub fn plan(&self) -> &'p Plan {
+        self.run.plan
+    }
+
+    /// Are more issues wanted?
+    pub fn wants_more(&self) -> bool {
+        self.found.len() < self.limit
+    }
+}
+
+impl<'a, I: Instance<'a>> Explainer<'_, I> {
+    /// Keeps an issue.
+    pub fn issue(&mut self, at: &At<'_>, keyword: Option<Keyword>, value: I, detail: Detail) {
+        if !self.wants_more() {
+            return;
+        }
+        let (path, schema_path) = (at.path(), at.schema_path(keyword));
+        self.found.push(Issue { path, schema_path, keyword, value, detail, causes: Vec::new() });
+    }
+
+    /// Keeps the issue of a missing member, at the member's own path.
+    pub fn missing(&mut self, at: &At<'_>, keyword: Keyword, name: &str, because: Option<&str>, object: I) {
+        if !self.wants_more() {
+            return;
+        }
+        let mut path = at.path();
+        path.push(Step::Key(name.into()));
+        let detail = Detail::Missing(name.into(), because.map(Into::into));
+        let schema_path = at.schema_path(Some(keyword));
+        self.found.push(Issue { path, schema_path, keyword: Some(keyword), value: object, detail, causes: Vec::new() });
+    }
+
+    /// Does a node accept the value?
+    pub fn accepts(&mut self, id: NodeId, value: I) -> bool {
+        self.run.node::<I, false>(id, value)
+    }
+
+    /// Lists the issues of a value that a node refuses.
+    pub fn node(&mut self, at: &At<'_>, id: NodeId, value: I) {
+        if !self.wants_more() || self.accepts(id, value) {
+            return;
+        }
+        if self.levels >= MOST_LEVELS {
+            let limit = self.plan().limits.depth;
+            self.issue(at, None, value, Detail::Depth(limit));
+            return;
+        }
+        self.levels += 1;
+        let plan = self.plan();
+        let written = plan.node(plan.node(id).written);
+        match plan.place_of(id) {
+            Some(place) => self.written(&at.place(place), written, value),
+            None => self.written(at, written, value),
+        }
+        self.levels -= 1;
+    }
+
+    fn written(&mut self, at: &At<'_>, node: &Node, value: I) {
+        let plan = self.plan();
+        let entered = self.run.enter(node);
+        let before = self.found.len();
+        let kind = value.kind();
+        type_::explain(self, at, node, value);
+        if node.types & kind.bit() != 0 {
+            match kind {
+                Kind::String if node.string != NONE => {
+                    let rule = &plan.strings[node.string as usize];
+                    enum_::explain(self, at, rule, value);
+                    length::explain(self, at, rule, value);
+                    pattern::explain(self, at, rule, value);
+                    format::explain(self, at, rule, value);
+                    content::explain(self, at, rule, value);
+                }
+                Kind::Integer | Kind::Float if node.number != NONE => {
+                    bounds::explain(self, at, node.number, value);
+                    multiple_of::explain(self, at, node.number, value);
+                }
+                Kind::Array if node.array != NONE => {
+                    let rule = &plan.arrays[node.array as usize];
+                    item_count::explain(self, at, rule, value);
+                    self.deeper(at, value, |run| items::explain(run, at, rule, value));
+                }
+                Kind::Object if node.object != NONE => {
+                    let rule = &plan.objects[node.object as usize];
+                    required::explain(self, at, rule, value);
+                    property_count::explain(self, at, rule, value);
+                    self.deeper(at, value, |run| properties::explain(run, at, rule, value));
+                }
+                _ => {}
+            }
+            for check in plan.checks_of(node) {
+                if check.kinds & kind.bit() != 0 && self.wants_more() && !check.rule.check(&mut self.run, value) {
+                    check.rule.explain(self, at, value);
+                }
+            }
+        } else if let Some(check) = plan.checks_of(node).iter().find(|_| node.types != 0) {
+            // The kinds of a node with branches are narrowed to theirs: let the branches speak.
+            if plan.checks_of(node).len() == 1 && node.string == NONE {
+                let narrowed = check.rule.accepted_kinds(&plan.nodes) == node.types;
+                if narrowed {
+                    self.found.truncate(before);
+                    check.rule.explain(self, at, value);
+                }
+            }
+        }
+        if self.found.len() == before && self.wants_more() {
+            // The verdict was no and no keyword spoke: a limit of the run stopped it.
+            let limit = plan.limits.depth;
+            self.issue(at, None, value, Detail::Depth(limit));
+        }
+        if entered {
+            self.run.scope.pop();
+        }
+    }
+
+    fn deeper(&mut self, at: &At<'_>, value: I, visit: impl FnOnce(&mut Self)) {
+        let limit = self.plan().limits.depth;
+        if self.depth >= limit {
+            self.issue(at, None, value, Detail::Depth(limit));
+            return;
+        }
+        self.depth += 1;
+        visit(self);
+        self.depth -= 1;
+    }
+
+    /// Lists what is not JSON data in a value: foreign kinds, keys that are no strings, too deep nesting.
+    fn foreign(&mut self, at: &At<'_>, value: I) {
+        if !self.wants_more() {
+            return;
+        }
+        match value.kind() {
+            Kind::Foreign => self.issue(at, None, value, Detail::Foreign(value.foreign_name().into())),
+            Kind::Array => self.deeper(at, value, |run| {
+                value.items(|index, item| {
+                    if item.kind().bit() & kinds::CONTAINER != 0 || item.kind() == Kind::Foreign {
+                        run.foreign(&at.item(index), item);
+                    }
+                    run.wants_more()
+                });
+            }),
+            Kind::Object => {
+                if let Some(name) = value.foreign_key() {
+                    self.issue(at, None, value, Detail::Foreign(format!("an object with a key that is {name}").into()));
+                    return;
+                }
+                self.deeper(at, value, |run| {
+                    value.members(|key, item| {
+                        if item.kind().bit() & kinds::CONTAINER != 0 || item.kind() == Kind::Foreign {
+                            run.foreign(&at.member(key.text()), item);
+                        }
+                        run.wants_more()
+                    });
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Explains `anyOf` and `oneOf`: the branch that was meant speaks first, all branches stand under the causes.
+    ///
+    /// The branch that was meant is the one that accepts the value's kind and whose discriminating constants it has,
+    /// or failing that the one that got furthest: whose first issue lies deepest and whose issues are fewest.
+    pub fn branches(&mut self, at: &At<'_>, keyword: Keyword, branches: &[NodeId], value: I) {
+        let outer = std::mem::take(&mut self.found);
+        let limit = std::mem::replace(&mut self.limit, BRANCH_ISSUES);
+        let mut causes = Vec::with_capacity(branches.len());
+        for (index, branch) in branches.iter().enumerate().take(MOST_BRANCHES) {
+            self.node(&at.under(keyword.name(), Some(&index.to_string())), *branch, value);
+            causes.push(std::mem::take(&mut self.found));
+        }
+        (self.found, self.limit) = (outer, limit);
+        if !self.wants_more() {
+            return;
+        }
+        let here = at.path().len();
+        let best = causes
+            .iter()
+            .enumerate()
+            .filter(|(_, issues)| !issues.is_empty())
+            .max_by_key(|(index, issues)| (rank(issues, here), std::cmp::Reverse(*index)));
+        let meant = best.filter(|(_, issues)| rank(issues, here).0 > 0).map(|(index, _)| index);
+        let schema_path = at.schema_path(Some(keyword));
+        match meant {
+            Some(index) => {
+                let mut issues = causes[index].clone();
+                if let Some(first) = issues.first_mut() {
+                    first.causes = causes;
+                }
+                let room = self.limit - self.found.len();
+                self.found.extend(issues.into_iter().take(room));
+            }
+            None => {
+                let types = branches.iter().fold(0, |types, branch| types | self.plan().node(*branch).types);
+                let kind = value.kind();
+                let detail = if types & kind.bit() == 0 {
+                    Detail::Type(types, false, kind)
+                } else {
+                    merged_literals(&causes).unwrap_or(Detail::Matches(0))
+                };
+                let issue = Issue { path: at.path(), schema_path, keyword: Some(keyword), value, detail, causes };
+                self.found.push(issue);
+            }
+        }
+    }
+}
+
+/// Issues kept of one branch.
+const BRANCH_ISSUES: usize = 16;
+/// Branches that are explained.
+const MOST_BRANCHES: usize = 64;
+
+/// How far a branch got: whether it passed the value's own type, did not fail at a constant, how deep its first
+/// issue lies, how few its issues are.
+fn rank<I>(issues: &[Issue<I>], here: usize) -> (u8, bool, usize, std::cmp::Reverse<usize>) {
+    let Some(first) = issues.first() else { return (0, false, 0, std::cmp::Reverse(usize::MAX)) };
+    let at_value = |issue: &Issue<I>| issue.path.len() == here && matches!(issue.keyword, Some(Keyword::Type) | None);
+    let constant = |issue: &Issue<I>| {
+        issue.path.len() == here + 1 && matches!(issue.keyword, Some(Keyword::Const | Keyword::Enum))
+    };
+    let literal = issues.len() == 1 && first.path.len() == here && matches!(first.detail, Detail::OneOf(_));
+    let passed = u8::from(!issues.iter().any(at_value) && !literal);
+    let deepest = issues.iter().map(|issue| issue.path.len()).max().unwrap_or(here);
+    (passed, !issues.iter().any(constant), deepest, std::cmp::Reverse(issues.len()))
+}
+
+/// Where every branch wanted certain values, their union.
+fn merged_literals<I>(causes: &[Vec<Issue<I>>]) -> Option<Detail> {
+    let mut all = Vec::new();
+    for issues in causes {
+        match issues.as_slice() {
+            [Issue { detail: Detail::OneOf(values), .. }] => all.extend(values.iter().cloned()),
+            [Issue { keyword: Some(Keyword::Type), .. }] => {}
+            _ => return None,
+        }
+    }
+    (!all.is_empty()).then(|| Detail::OneOf(all.into()))
+}
+

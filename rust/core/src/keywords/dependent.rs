@@ -1,0 +1,162 @@
+//! `dependentRequired`, `dependentSchemas` (2020-12 Validation 6.5.4, Core 10.2.2.4) and the older `dependencies`.
+
+use super::required::names;
+use super::{Behaviour, Check, Keyword, Rule};
+use crate::drivers::check::Checker;
+use crate::drivers::evaluated::Evaluated;
+use crate::drivers::explain::{At, Explainer};
+use crate::instance::{Instance, Key, Kind, kinds};
+use crate::plan::NodeId;
+use crate::schema::SchemaError;
+use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::draft::Draft;
+
+/// Names that a present name asks for.
+#[derive(Clone, Debug)]
+pub struct DependentRequired {
+    keyword: Keyword,
+    rows: Box<[(Box<str>, Box<[Box<str>]>)]>,
+}
+
+/// Schemas that a present name asks for.
+#[derive(Clone, Debug)]
+pub struct DependentSchemas {
+    keyword: Keyword,
+    rows: Box<[(Box<str>, NodeId)]>,
+}
+
+fn compile<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    keyword: Keyword,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    if value.kind() != Kind::Object {
+        return Err(scope.error(keyword, format!("Expected an object, got {}", value.kind().word())));
+    }
+    let place = scope.place.then(keyword.name());
+    let (mut required, mut schemas) = (Vec::new(), Vec::new());
+    let mut failed = None;
+    value.members(|key, item| {
+        let list = match keyword {
+            Keyword::DependentRequired => true,
+            Keyword::DependentSchemas => false,
+            _ => item.kind() == Kind::Array,
+        };
+        let result = if list {
+            names(scope, keyword, item).map(|names| {
+                required.push((key.text().into(), names.into_iter().map(Into::into).collect()));
+            })
+        } else {
+            compiler.subschema(scope, &place.then(key.text()), item).map(|node| {
+                schemas.push((key.text().into(), node));
+            })
+        };
+        failed = result.err();
+        failed.is_none()
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if !required.is_empty() {
+        let rule = Rule::DependentRequired(DependentRequired { keyword, rows: required.into() });
+        draft.checks.push(Check { kinds: kinds::OBJECT, keyword, rule });
+    }
+    if !schemas.is_empty() {
+        let rule = Rule::DependentSchemas(DependentSchemas { keyword, rows: schemas.into() });
+        draft.checks.push(Check { kinds: kinds::OBJECT, keyword, rule });
+    }
+    Ok(())
+}
+
+/// Compiles `dependentRequired`.
+pub(crate) fn required<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    compile(compiler, scope, draft, Keyword::DependentRequired, value)
+}
+
+/// Compiles `dependentSchemas`.
+pub(crate) fn schemas<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    compile(compiler, scope, draft, Keyword::DependentSchemas, value)
+}
+
+/// Compiles `dependencies`: each member is a list of names or a schema.
+pub(crate) fn dependencies<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    compile(compiler, scope, draft, Keyword::Dependencies, value)
+}
+
+impl Behaviour for DependentRequired {
+    fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
+        value.kind() != Kind::Object
+            || self.rows.iter().all(|(trigger, names)| {
+                value.member(0, trigger).is_none() || names.iter().all(|name| value.member(0, name).is_some())
+            })
+    }
+
+    fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        for (trigger, names) in &self.rows {
+            if value.member(0, trigger).is_some() {
+                for name in names.iter().filter(|name| value.member(0, name).is_none()) {
+                    run.missing(at, self.keyword, name, Some(trigger), value);
+                }
+            }
+        }
+    }
+
+    fn heap_size(&self) -> usize {
+        let names = |names: &[Box<str>]| names.iter().map(|name| size_of::<Box<str>>() + name.len()).sum::<usize>();
+        self.rows.iter().map(|(trigger, row)| size_of_val(row) + trigger.len() + 16 + names(row)).sum()
+    }
+}
+
+impl Behaviour for DependentSchemas {
+    fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
+        value.kind() != Kind::Object
+            || self.rows.iter().all(|(trigger, node)| {
+                value.member(0, trigger).is_none() || run.node::<I, false>(*node, value)
+            })
+    }
+
+    fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        for (trigger, node) in &self.rows {
+            if value.member(0, trigger).is_some() {
+                run.node(&at.under(self.keyword.name(), Some(trigger)), *node, value);
+            }
+        }
+    }
+
+    fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
+        for (trigger, node) in &self.rows {
+            if value.member(0, trigger).is_some() {
+                found.node(*node, value);
+            }
+        }
+    }
+
+    fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
+        self.rows.iter().for_each(|(_, node)| visit(*node));
+    }
+
+    fn applied<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
+        self.rows.iter().filter(|(trigger, _)| value.member(0, trigger).is_some()).for_each(|(_, node)| visit(*node));
+    }
+
+    fn heap_size(&self) -> usize {
+        self.rows.iter().map(|row| size_of_val(row) + row.0.len()).sum()
+    }
+}

@@ -1,0 +1,100 @@
+//! `$dynamicRef` (2020-12 Core 8.2.3.2) and 2019-09's `$recursiveRef` (2019-09 Core 8.2.4.2.1).
+
+use super::{Behaviour, Check, Keyword, Rule, ref_};
+use crate::drivers::check::Checker;
+use crate::drivers::evaluated::Evaluated;
+use crate::drivers::explain::{At, Explainer};
+use crate::instance::{Instance, Kind, kinds};
+use crate::plan::{NodeId, Plan};
+use crate::schema::SchemaError;
+use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::draft::Draft;
+use crate::schema::reference::RECURSIVE;
+use crate::schema::uri;
+
+/// A reference whose target depends on the resources entered on the way.
+#[derive(Clone, Debug)]
+pub struct DynamicRef {
+    anchor: u32,
+    fallback: NodeId,
+}
+
+impl DynamicRef {
+    /// The node of the outermost resource that has the anchor.
+    pub(crate) fn target(&self, plan: &Plan, scope: &[u16]) -> NodeId {
+        let find = |resource: u16| {
+            plan.anchors.iter().find(|(id, anchor, _)| *id == resource && *anchor == self.anchor)
+        };
+        scope.iter().find_map(|resource| find(*resource)).map_or(self.fallback, |(_, _, node)| *node)
+    }
+}
+
+fn compile_to<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    keyword: Keyword,
+    (reference, anchor): (&str, &str),
+) -> Result<(), SchemaError> {
+    let (node, resource) = ref_::resolved(compiler, scope, keyword, reference)?;
+    if !compiler.references.is_dynamic(resource, anchor) {
+        draft.checks.push(Check { keyword, ..ref_::to(node) });
+        return Ok(());
+    }
+    let rule = Rule::DynamicRef(DynamicRef { anchor: compiler.anchor_number(anchor), fallback: node });
+    draft.checks.push(Check { kinds: kinds::ANY, keyword, rule });
+    Ok(())
+}
+
+/// Compiles `$dynamicRef`.
+pub(crate) fn compile<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    if value.kind() != Kind::String {
+        return Err(scope.error(Keyword::DynamicRef, "Expected a URI reference string"));
+    }
+    let reference = value.text();
+    let anchor = uri::percent_decoded(uri::split_fragment(reference).1);
+    compile_to(compiler, scope, draft, Keyword::DynamicRef, (reference, &anchor))
+}
+
+/// Compiles `$recursiveRef`, whose value is always `#`.
+pub(crate) fn recursive<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    if value.kind() != Kind::String || value.text() != "#" {
+        return Err(scope.error(Keyword::RecursiveRef, "Expected \"#\""));
+    }
+    compile_to(compiler, scope, draft, Keyword::RecursiveRef, ("#", RECURSIVE))
+}
+
+impl Behaviour for DynamicRef {
+    fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
+        let target = self.target(run.plan, &run.scope);
+        run.node::<I, false>(target, value)
+    }
+
+    fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        let target = self.target(run.plan(), &run.run.scope);
+        run.node(&at.under(Keyword::DynamicRef.name(), None), target, value);
+    }
+
+    fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
+        let target = self.target(found.run.plan, &found.run.scope);
+        found.node(target, value);
+    }
+
+    fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
+        visit(self.fallback);
+    }
+
+    fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, _: I, visit: &mut dyn FnMut(NodeId)) {
+        visit(self.target(run.plan, &run.scope));
+    }
+}

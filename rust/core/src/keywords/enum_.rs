@@ -1,0 +1,137 @@
+//! `enum` (2020-12 Validation 6.1.2).
+
+use super::{Behaviour, Check, Keyword, Rule};
+use crate::drivers::check::Checker;
+use crate::drivers::explain::{At, Explainer};
+use crate::instance::{Instance, Kind, equal, kinds};
+use crate::issue::Detail;
+use crate::plan::{NONE, StringRule, StringSet};
+use crate::schema::SchemaError;
+use crate::schema::compile::{Compiler, Host, Scope, push};
+use crate::schema::draft::Draft;
+use crate::value::Value;
+
+/// The allowed values, where some are neither strings nor null.
+#[derive(Clone, Debug)]
+pub struct Enum {
+    values: Box<[Value]>,
+}
+
+/// The kinds of value that may equal a literal: a whole number may come as either kind of number.
+pub(crate) fn kinds_of(value: &Value) -> u8 {
+    match value.kind() {
+        Kind::Integer | Kind::Float => kinds::NUMBER,
+        kind => kind.bit(),
+    }
+}
+
+/// A literal of the schema as JSON text for a message, shortened.
+pub(crate) fn literal_text(value: &Value) -> Box<str> {
+    fn write(value: &Value, out: &mut String) {
+        if out.len() > 80 {
+            return;
+        }
+        match value {
+            Value::Null => out.push_str("null"),
+            Value::Bool(true) => out.push_str("true"),
+            Value::Bool(false) => out.push_str("false"),
+            Value::Number(number) => out.push_str(&number.to_string()),
+            Value::String(text) => out.push_str(&crate::issue::quoted(text)),
+            Value::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index > 0 { ", " } else { "" });
+                    write(item, out);
+                }
+                out.push(']');
+            }
+            Value::Object(members) => {
+                out.push('{');
+                for (index, (key, item)) in members.iter().enumerate() {
+                    out.push_str(if index > 0 { ", " } else { "" });
+                    out.push_str(&crate::issue::quoted(key));
+                    out.push_str(": ");
+                    write(item, out);
+                }
+                out.push('}');
+            }
+        }
+    }
+    let mut out = String::new();
+    write(value, &mut out);
+    crate::issue::shortened(&out, 100).into()
+}
+
+/// Compiles a list of values. Strings join the rule for strings; null is a matter of kind.
+pub(crate) fn compile<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    if value.kind() != Kind::Array {
+        return Err(scope.error(Keyword::Enum, format!("Expected an array, got {}", value.kind().word())));
+    }
+    compiler.literal_depth(scope, Keyword::Enum, value)?;
+    let mut simple = draft.string.as_ref().is_none_or(|rule| rule.set == NONE);
+    let mut types = 0;
+    value.items(|_, item| {
+        let kind = item.kind();
+        types |= if matches!(kind, Kind::Integer | Kind::Float) { kinds::NUMBER } else { kind.bit() };
+        simple &= matches!(kind, Kind::String | Kind::Null);
+        true
+    });
+    if simple {
+        let mut members = Vec::with_capacity(value.len());
+        value.items(|_, item| {
+            if item.kind() == Kind::String {
+                members.push((item.text().into(), compiler.host.intern(item.text())));
+            }
+            true
+        });
+        draft.string().set = push(&mut compiler.tables.sets, StringSet::new(members.into(), false));
+    } else {
+        let mut values = Vec::with_capacity(value.len());
+        value.items(|_, item| {
+            values.push(Value::copy_of(item));
+            true
+        });
+        let rule = Rule::Enum(Enum { values: values.into() });
+        draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::Enum, rule });
+    }
+    draft.types &= types;
+    Ok(())
+}
+
+/// Says that a string is none of the allowed ones.
+pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+    if rule.set == NONE {
+        return;
+    }
+    let set = &run.plan().sets[rule.set as usize];
+    if set.find(value.text().as_bytes()).is_some() {
+        return;
+    }
+    let keyword = if set.constant { Keyword::Const } else { Keyword::Enum };
+    let allowed = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into()).collect();
+    run.issue(at, Some(keyword), value, Detail::OneOf(allowed));
+}
+
+impl Behaviour for Enum {
+    fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
+        self.values.iter().any(|allowed| equal(allowed, value))
+    }
+
+    fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        let allowed = self.values.iter().map(literal_text).collect();
+        run.issue(at, Some(Keyword::Enum), value, Detail::OneOf(allowed));
+    }
+
+    fn accepted_kinds(&self, _: &[crate::plan::Node]) -> u8 {
+        self.values.iter().fold(0, |types, value| types | kinds_of(value))
+    }
+
+    fn heap_size(&self) -> usize {
+        self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum()
+    }
+}

@@ -1,0 +1,94 @@
+//! `oneOf` (2020-12 Core 10.2.1.3).
+
+use super::any_of::{ByKind, kinds_of};
+use super::{Behaviour, Check, Keyword, Rule, all_of};
+use crate::drivers::check::Checker;
+use crate::drivers::evaluated::Evaluated;
+use crate::drivers::explain::{At, Explainer};
+use crate::instance::{Instance, Kind, kinds};
+use crate::issue::Detail;
+use crate::plan::{Node, NodeId};
+use crate::schema::SchemaError;
+use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::draft::Draft;
+
+/// Schemas of which exactly one must accept the value.
+#[derive(Clone, Debug)]
+pub struct OneOf {
+    branches: Box<[NodeId]>,
+    by_kind: ByKind,
+}
+
+/// Compiles a list of schemas.
+pub(crate) fn compile<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    let branches = all_of::schemas(compiler, scope, Keyword::OneOf, value)?;
+    let rule = Rule::OneOf(OneOf { branches, by_kind: ByKind::default() });
+    draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::OneOf, rule });
+    Ok(())
+}
+
+impl Behaviour for OneOf {
+    fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
+        if let Some(only) = self.by_kind.get(value.kind()) {
+            return run.node::<I, false>(only, value);
+        }
+        let mut matched = false;
+        for branch in &self.branches {
+            if run.branch(*branch, value) {
+                if matched {
+                    return false;
+                }
+                matched = true;
+            }
+        }
+        matched
+    }
+
+    fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        let matches = self.branches.iter().filter(|branch| run.accepts(**branch, value)).count();
+        if matches > 1 {
+            run.issue(at, Some(Keyword::OneOf), value, Detail::Matches(matches));
+        } else {
+            run.branches(at, Keyword::OneOf, &self.branches, value);
+        }
+    }
+
+    fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
+        for branch in &self.branches {
+            if found.accepts(*branch, value) {
+                found.node(*branch, value);
+            }
+        }
+    }
+
+    fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
+        self.branches.iter().for_each(|branch| visit(*branch));
+    }
+
+    fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
+        if let Some(branch) = self.branches.iter().find(|branch| run.node::<I, false>(**branch, value)) {
+            visit(*branch);
+        }
+    }
+
+    fn sole(&self, kind: Kind) -> Option<NodeId> {
+        self.by_kind.get(kind)
+    }
+
+    fn sort_branches(&mut self, nodes: &[Node]) {
+        self.by_kind = ByKind::of(&self.branches, nodes);
+    }
+
+    fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
+        kinds_of(&self.branches, nodes)
+    }
+
+    fn heap_size(&self) -> usize {
+        size_of_val(&*self.branches)
+    }
+}

@@ -1,0 +1,171 @@
+//! `properties`, `patternProperties`, `additionalProperties` (2020-12 Core 10.3.2): one rule, one walk.
+
+use super::Keyword;
+use crate::drivers::explain::{At, Explainer};
+use crate::instance::{Instance, Key, Kind};
+use crate::issue::Detail;
+use crate::plan::{FALSE, NONE, ObjectRule, Property};
+use crate::schema::SchemaError;
+use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::draft::{Draft, ObjectDraft};
+use crate::value::Value;
+
+/// Adds a name that an object's keywords mention; its position.
+pub(crate) fn add<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    object: &mut ObjectDraft,
+    name: &str,
+) -> usize {
+    let (token, start, len) = compiler.name(name);
+    object.properties.push(Property {
+        token,
+        start,
+        len,
+        node: NONE,
+        declared: NONE,
+        types: 0,
+        more: 0,
+        required: false,
+        plain: name.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\'),
+    });
+    object.properties.len() - 1
+}
+
+/// The position of a name, added if it is new. For objects of few names.
+pub(crate) fn mention<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    object: &mut ObjectDraft,
+    name: &str,
+) -> usize {
+    let names = &compiler.tables.names;
+    let is = |property: &Property| names[property.start as usize..(property.start + property.len) as usize] == *name;
+    match object.properties.iter().position(is) {
+        Some(at) => at,
+        None => add(compiler, object, name),
+    }
+}
+
+/// The positions of all names.
+pub(crate) fn positions<'a, H: Host<'a>>(
+    compiler: &Compiler<'_, 'a, H>,
+    object: &ObjectDraft,
+) -> std::collections::HashMap<String, usize> {
+    let name = |property: &Property| {
+        compiler.tables.names[property.start as usize..(property.start + property.len) as usize].to_owned()
+    };
+    object.properties.iter().enumerate().map(|(at, property)| (name(property), at)).collect()
+}
+
+fn wanted_object<I: Copy>(scope: &Scope<'_, I>, keyword: Keyword, kind: Kind) -> Result<(), SchemaError> {
+    if kind == Kind::Object {
+        return Ok(());
+    }
+    Err(scope.error(keyword, format!("Expected an object of schemas, got {}", kind.word())))
+}
+
+/// Compiles `properties`, and keeps the members' defaults.
+pub(crate) fn properties<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    wanted_object(scope, Keyword::Properties, value.kind())?;
+    let place = scope.place.then(Keyword::Properties.name());
+    let mut failed = None;
+    draft.object().properties.reserve(value.len());
+    value.members(|key, schema| {
+        let name = key.text();
+        match compiler.subschema(scope, &place.then(name), schema) {
+            Ok(node) => {
+                let at = add(compiler, draft.object(), name);
+                draft.object().properties[at].declared = node;
+            }
+            Err(error) => failed = Some(error),
+        }
+        if let Some(default) = schema.member(0, "default") {
+            draft.defaults.push(crate::plan::Default { name: name.into(), value: Value::copy_of(default) });
+        }
+        failed.is_none()
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Compiles `patternProperties`.
+pub(crate) fn pattern_properties<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    let keyword = Keyword::PatternProperties;
+    wanted_object(scope, keyword, value.kind())?;
+    let place = scope.place.then(keyword.name());
+    let mut failed = None;
+    value.members(|key, schema| {
+        let step = place.then(key.text());
+        let pattern = super::pattern::pattern(compiler, key.text()).map_err(|message| SchemaError {
+            message,
+            schema_path: step.pointer(),
+            keyword: Some(keyword.name()),
+        });
+        match pattern.and_then(|pattern| Ok((pattern, compiler.subschema(scope, &step, schema)?))) {
+            Ok(row) => draft.object().patterns.push(row),
+            Err(error) => failed = Some(error),
+        }
+        failed.is_none()
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Compiles `additionalProperties`.
+pub(crate) fn additional_properties<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    value: H::Instance,
+) -> Result<(), SchemaError> {
+    let place = scope.place.then(Keyword::AdditionalProperties.name());
+    draft.object().additional = compiler.subschema(scope, &place, value)?;
+    draft.object().has_additional = true;
+    Ok(())
+}
+
+/// Lists what is wrong with an object's members.
+pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ObjectRule, value: I) {
+    let plan = run.plan();
+    let properties = plan.properties_of(rule);
+    value.members(|key, item| {
+        let name = key.text();
+        let found = plan.find_name(rule, properties, name.as_bytes()).map(|at| &properties[at]);
+        let declared = found.filter(|property| property.declared != NONE);
+        let mut named = declared.is_some();
+        let child = at.member(name);
+        if let Some(property) = declared {
+            run.node(&child.under(Keyword::Properties.name(), Some(name)), property.declared, item);
+        }
+        for (pattern, node) in &rule.patterns {
+            let pattern = &plan.patterns[*pattern as usize];
+            match pattern.is_match(name) {
+                Ok(true) => {
+                    named = true;
+                    let word = Keyword::PatternProperties.name();
+                    run.node(&child.under(word, Some(pattern.source())), *node, item);
+                }
+                Ok(false) => {}
+                Err(_) => {
+                    let limit = plan.limits.regex_steps;
+                    run.issue(at, Some(Keyword::PatternProperties), value, Detail::Steps(limit));
+                }
+            }
+        }
+        if !named {
+            if rule.additional == FALSE {
+                run.issue(at, Some(Keyword::AdditionalProperties), value, Detail::Unexpected(name.into()));
+            } else {
+                run.node(&child.under(Keyword::AdditionalProperties.name(), None), rule.additional, item);
+            }
+        }
+        run.wants_more()
+    });
+}

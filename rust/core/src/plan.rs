@@ -1,0 +1,439 @@
+//! The plan: a schema compiled to flat, immutable tables that every driver runs.
+//!
+//! A [`Node`] is one schema. Its first two bytes decide most values: the kinds it accepts, and the kinds that need
+//! more than their kind. What "more" is stands in one rule per kind (the keywords for objects are one rule, read in
+//! one loop over the members) and in a list of [`Check`]s for the keywords that apply other schemas in place.
+//! Nothing here refers to the schema document; a place in it is remembered only where an issue must name it.
+
+use crate::formats::Format;
+use crate::instance::kinds;
+use crate::keywords::Check;
+use crate::limits::Limits;
+use crate::number::Number;
+use crate::schema::dialect::Dialect;
+use crate::schema::pattern::Pattern;
+use crate::value::Value;
+
+/// Index of a node in [`Plan::nodes`].
+pub type NodeId = u32;
+/// The node that accepts everything.
+pub const TRUE: NodeId = 0;
+/// The node that accepts nothing.
+pub const FALSE: NodeId = 1;
+/// No rule, pattern or set.
+pub const NONE: u32 = u32::MAX;
+
+/// One compiled schema.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The kinds it accepts.
+    pub types: u8,
+    /// The kinds for which a rule or check must be asked too.
+    pub more: u8,
+    /// The schema resource it belongs to, for dynamic references.
+    pub resource: u16,
+    /// Rules by kind, or [`NONE`].
+    pub string: u32,
+    /// See `string`.
+    pub number: u32,
+    /// See `string`.
+    pub array: u32,
+    /// See `string`.
+    pub object: u32,
+    /// First of its checks.
+    pub checks: u32,
+    /// How many checks it has.
+    pub check_count: u32,
+    /// The node as written, where this one was merged from several schemas; else itself.
+    pub written: NodeId,
+}
+
+/// `minLength`, `maxLength`, `pattern`, `format`, `content*` and the strings of `enum` and `const`.
+#[derive(Clone, Debug)]
+pub struct StringRule {
+    /// Least number of code points.
+    pub min: usize,
+    /// Greatest number of code points.
+    pub max: usize,
+    /// Into [`Plan::patterns`].
+    pub pattern: u32,
+    /// Into [`Plan::sets`].
+    pub set: u32,
+    /// The format, where it is asserted.
+    pub format: Option<Format>,
+    /// `contentEncoding: base64` and `contentMediaType: application/json`, where asserted.
+    pub content: Content,
+}
+
+/// What a string must contain, in draft 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// The text is base64.
+    pub base64: bool,
+    /// The (decoded) text is JSON.
+    pub json: bool,
+}
+
+/// A limit of a number.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The limit as written.
+    pub limit: Number,
+    /// Is the limit itself refused?
+    pub exclusive: bool,
+}
+
+/// Bounds, `multipleOf` and `type: integer`.
+#[derive(Clone, Debug)]
+pub struct NumberRule {
+    /// A zero fractional part is wanted, and floats may have it.
+    pub integral: bool,
+    /// Smallest machine integer within the bounds.
+    pub int_min: i64,
+    /// Greatest machine integer within the bounds.
+    pub int_max: i64,
+    /// `minimum` or `exclusiveMinimum`, the tighter one.
+    pub min: Option<Bound>,
+    /// `maximum` or `exclusiveMaximum`, the tighter one.
+    pub max: Option<Bound>,
+    /// `multipleOf`
+    pub multiple_of: Option<Number>,
+}
+
+/// `items`, `prefixItems`, `additionalItems`, `minItems`, `maxItems`.
+#[derive(Clone, Debug)]
+pub struct ArrayRule {
+    /// Least number of items.
+    pub min: usize,
+    /// Greatest number of items.
+    pub max: usize,
+    /// The nodes of the first items.
+    pub prefix: Box<[NodeId]>,
+    /// The node of the items after those.
+    pub rest: NodeId,
+    /// Was `rest` written? An array without it leaves the items unevaluated.
+    pub has_rest: bool,
+    /// The keyword that `rest` was written under, and the one for `prefix`.
+    pub words: (&'static str, &'static str),
+}
+
+/// One name that an object's keywords mention.
+#[derive(Clone, Debug)]
+pub struct Property {
+    /// The host's handle of the name.
+    pub token: usize,
+    /// The name, in [`Plan::names`].
+    pub start: u32,
+    /// Its length in bytes.
+    pub len: u32,
+    /// What the member must satisfy: `properties`, the patterns that match, or `additionalProperties`.
+    pub node: NodeId,
+    /// The node under `properties` alone, [`NONE`] where the name is only required.
+    pub declared: NodeId,
+    /// Copy of the node's `types`.
+    pub types: u8,
+    /// Copy of the node's `more`.
+    pub more: u8,
+    /// Is the member required?
+    pub required: bool,
+    /// The name stands in a JSON text as it is, without escapes.
+    pub plain: bool,
+}
+
+/// `properties`, `required`, `patternProperties`, `additionalProperties`, `minProperties`, `maxProperties`.
+#[derive(Clone, Debug)]
+pub struct ObjectRule {
+    /// First of its names in [`Plan::properties`].
+    pub first: u32,
+    /// How many names there are.
+    pub count: u32,
+    /// How many of them are required.
+    pub required: u32,
+    /// First slot of its hash table in [`Plan::slots`], [`NONE`] where the names are few.
+    pub table: u32,
+    /// The table's size less one.
+    pub mask: u32,
+    /// What a name without property or pattern must satisfy: [`TRUE`], [`FALSE`] or a node.
+    pub additional: NodeId,
+    /// Was `additionalProperties` written? An object without it leaves those members unevaluated.
+    pub has_additional: bool,
+    /// Least number of members.
+    pub min: usize,
+    /// Greatest number of members.
+    pub max: usize,
+    /// `patternProperties`: pattern and node.
+    pub patterns: Box<[(u32, NodeId)]>,
+}
+
+/// The strings of an `enum`.
+#[derive(Clone, Debug)]
+pub struct StringSet {
+    /// The strings, and the host's handle of each.
+    pub members: Box<[(Box<str>, usize)]>,
+    /// Open hash table over them, empty where they are few.
+    pub slots: Box<[u16]>,
+    /// It is the value of `const`.
+    pub constant: bool,
+}
+
+/// A default of a property.
+#[derive(Clone, Debug)]
+pub struct Default {
+    /// The property's name.
+    pub name: Box<str>,
+    /// The value.
+    pub value: Value,
+}
+
+/// A compiled schema.
+#[derive(Debug)]
+pub struct Plan {
+    /// The schema's own node.
+    pub root: NodeId,
+    /// All nodes.
+    pub nodes: Box<[Node]>,
+    /// Rules for strings.
+    pub strings: Box<[StringRule]>,
+    /// Rules for numbers.
+    pub numbers: Box<[NumberRule]>,
+    /// Rules for arrays.
+    pub arrays: Box<[ArrayRule]>,
+    /// Rules for objects.
+    pub objects: Box<[ObjectRule]>,
+    /// Names of all objects.
+    pub properties: Box<[Property]>,
+    /// Hash tables of all objects: position within the object's names plus one, 0 for empty.
+    pub slots: Box<[u32]>,
+    /// Text of all names.
+    pub names: Box<str>,
+    /// Checks of all nodes.
+    pub checks: Box<[Check]>,
+    /// Patterns.
+    pub patterns: Box<[Pattern]>,
+    /// String sets.
+    pub sets: Box<[StringSet]>,
+    /// Where the targets of references stand in their document: node and JSON Pointer, sorted by node.
+    pub places: Box<[(NodeId, Box<str>)]>,
+    /// `default` of properties, by the node that declares them, sorted.
+    pub defaults: Box<[(NodeId, Default)]>,
+    /// Nodes of dynamic anchors: resource, anchor, node.
+    pub anchors: Box<[(u16, u32, NodeId)]>,
+    /// The dialect that the schema is written in.
+    pub dialect: Dialect,
+    /// Limits for the drivers.
+    pub limits: Limits,
+}
+
+impl Node {
+    /// A node that accepts these kinds and asks nothing else.
+    pub fn of_kinds(types: u8) -> Self {
+        Self {
+            types,
+            more: types & kinds::CONTAINER,
+            resource: 0,
+            string: NONE,
+            number: NONE,
+            array: NONE,
+            object: NONE,
+            checks: 0,
+            check_count: 0,
+            written: NONE,
+        }
+    }
+
+    /// Does it accept every value?
+    pub fn is_free(&self) -> bool {
+        let rules = [self.string, self.number, self.array, self.object];
+        self.types == kinds::ANY && self.check_count == 0 && rules.iter().all(|rule| *rule == NONE)
+    }
+}
+
+impl StringRule {
+    /// Is membership of the set all it asks?
+    pub fn is_only_a_set(&self) -> bool {
+        self.pattern == NONE && self.format.is_none() && self.content == Content::default()
+    }
+}
+
+/// A hash of a short text that reads its length and at most sixteen of its bytes; collisions are compared.
+#[inline]
+pub fn short_hash(text: &[u8]) -> u32 {
+    let len = text.len();
+    let word = |at: usize| {
+        let mut bytes = [0u8; 8];
+        bytes.copy_from_slice(&text[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    let (a, b) = if len >= 8 {
+        (word(0), word(len - 8))
+    } else {
+        let mut bytes = [0u8; 8];
+        for (slot, byte) in bytes.iter_mut().zip(text) {
+            *slot = *byte;
+        }
+        (u64::from_le_bytes(bytes), 0)
+    };
+    let mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    #[allow(clippy::cast_possible_truncation, reason = "the upper half is the mixed one")]
+    let hash = (mixed >> 32) as u32;
+    hash
+}
+
+/// Objects with up to this many names are searched in order.
+pub const FEW_NAMES: usize = 4;
+/// Sets with up to this many strings are searched in order.
+pub const FEW_STRINGS: usize = 4;
+
+impl StringSet {
+    /// Builds the set.
+    pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool) -> Self {
+        let mut slots = Vec::new();
+        if members.len() > FEW_STRINGS && members.len() < usize::from(u16::MAX) {
+            let size = (members.len() * 2).next_power_of_two();
+            slots.resize(size, 0u16);
+            for (index, (text, _)) in members.iter().enumerate() {
+                let mut at = short_hash(text.as_bytes()) as usize & (size - 1);
+                while slots[at] != 0 {
+                    at = (at + 1) & (size - 1);
+                }
+                slots[at] = u16::try_from(index + 1).unwrap_or(0);
+            }
+        }
+        Self { members, slots: slots.into(), constant }
+    }
+
+    /// The host's handle of the member with this text.
+    #[inline]
+    pub fn find(&self, text: &[u8]) -> Option<usize> {
+        if self.slots.is_empty() {
+            return self.members.iter().find(|(member, _)| member.as_bytes() == text).map(|(_, token)| *token);
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = short_hash(text) as usize & mask;
+        loop {
+            let slot = usize::from(self.slots[at]);
+            if slot == 0 {
+                return None;
+            }
+            let (member, token) = &self.members[slot - 1];
+            if member.as_bytes() == text {
+                return Some(*token);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+impl Plan {
+    /// The plan of the schema `true`.
+    pub fn anything(limits: Limits) -> Self {
+        Self {
+            root: TRUE,
+            nodes: Box::new([Node { written: TRUE, ..Node::of_kinds(kinds::ANY) }]),
+            strings: Box::default(),
+            numbers: Box::default(),
+            arrays: Box::default(),
+            objects: Box::default(),
+            properties: Box::default(),
+            slots: Box::default(),
+            names: Box::default(),
+            checks: Box::default(),
+            patterns: Box::default(),
+            sets: Box::default(),
+            places: Box::default(),
+            defaults: Box::default(),
+            anchors: Box::default(),
+            dialect: Dialect::of(crate::schema::dialect::Draft::D2020),
+            limits,
+        }
+    }
+
+    /// The node of an index.
+    #[inline]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    /// The names of an object rule.
+    #[inline]
+    pub fn properties_of(&self, rule: &ObjectRule) -> &[Property] {
+        &self.properties[rule.first as usize..(rule.first + rule.count) as usize]
+    }
+
+    /// The text of a name.
+    #[inline]
+    pub fn name(&self, property: &Property) -> &str {
+        &self.names[property.start as usize..(property.start + property.len) as usize]
+    }
+
+    /// The checks of a node.
+    #[inline]
+    pub fn checks_of(&self, node: &Node) -> &[Check] {
+        &self.checks[node.checks as usize..(node.checks + node.check_count) as usize]
+    }
+
+    /// Position among `properties_of(rule)` of the name with this text.
+    #[inline]
+    pub fn find_name(&self, rule: &ObjectRule, properties: &[Property], text: &[u8]) -> Option<usize> {
+        let is = |property: &Property| {
+            property.len as usize == text.len() && self.name(property).as_bytes() == text
+        };
+        if rule.table == NONE {
+            return properties.iter().position(is);
+        }
+        let mut at = short_hash(text) & rule.mask;
+        loop {
+            let slot = self.slots[(rule.table + at) as usize] as usize;
+            if slot == 0 {
+                return None;
+            }
+            if is(&properties[slot - 1]) {
+                return Some(slot - 1);
+            }
+            at = (at + 1) & rule.mask;
+        }
+    }
+
+    /// The JSON Pointer of a reference's target in its document.
+    pub fn place_of(&self, node: NodeId) -> Option<&str> {
+        let at = self.places.binary_search_by_key(&node, |(id, _)| *id).ok()?;
+        Some(&self.places[at].1)
+    }
+
+    /// The defaults that a node's `properties` declare.
+    pub fn defaults_of(&self, node: NodeId) -> &[(NodeId, Default)] {
+        let start = self.defaults.partition_point(|(id, _)| *id < node);
+        let end = self.defaults.partition_point(|(id, _)| *id <= node);
+        &self.defaults[start..end]
+    }
+
+    /// Memory of the plan in bytes, the structure itself included.
+    pub fn size(&self) -> usize {
+        fn of<T>(items: &[T]) -> usize {
+            size_of_val(items)
+        }
+        let inner = self.arrays.iter().map(|rule| of(&rule.prefix)).sum::<usize>()
+            + self.objects.iter().map(|rule| of(&rule.patterns)).sum::<usize>()
+            + self.checks.iter().map(Check::heap_size).sum::<usize>()
+            + self.sets.iter().map(|set| of(&set.slots) + of(&set.members)).sum::<usize>()
+            + self.sets.iter().flat_map(|set| &set.members).map(|(text, _)| text.len()).sum::<usize>()
+            + self.places.iter().map(|(_, place)| place.len()).sum::<usize>()
+            + self.defaults.iter().map(|(_, default)| default.name.len() + default.value.heap_size()).sum::<usize>();
+        size_of::<Self>()
+            + inner
+            + of(&self.nodes)
+            + of(&self.strings)
+            + of(&self.numbers)
+            + of(&self.arrays)
+            + of(&self.objects)
+            + of(&self.properties)
+            + of(&self.slots)
+            + self.names.len()
+            + of(&self.checks)
+            + of(&self.patterns)
+            + of(&self.sets)
+            + of(&self.places)
+            + of(&self.defaults)
+            + of(&self.anchors)
+    }
+}

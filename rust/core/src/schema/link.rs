@@ -1,0 +1,328 @@
+//! The last steps of a compilation: objects' names bound to their nodes, merged nodes, circles refused, tables packed.
+
+use super::SchemaError;
+use super::compile::{Compiler, Host, push};
+use super::draft::{Draft, ObjectDraft, can_join_objects, join_numbers, join_strings};
+use crate::instance::kinds;
+use crate::keywords::{Check, all_of};
+use crate::plan::{FALSE, FEW_NAMES, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, short_hash};
+
+impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
+    /// The node that stands for all of these at once.
+    pub fn conjunction(&mut self, nodes: &[NodeId]) -> NodeId {
+        let mut kept: Vec<NodeId> = Vec::new();
+        for node in nodes {
+            if *node == FALSE {
+                return FALSE;
+            }
+            if *node != TRUE && !kept.contains(node) {
+                kept.push(*node);
+            }
+        }
+        match kept.as_slice() {
+            [] => TRUE,
+            [one] => *one,
+            _ => {
+                let id = push(&mut self.tables.nodes, Node::of_kinds(kinds::ANY));
+                let check = all_of::of(kept.into());
+                let node = &mut self.tables.nodes[id as usize];
+                node.written = id;
+                node.more = check.kinds;
+                node.checks = push(&mut self.tables.checks, check);
+                node.check_count = 1;
+                id
+            }
+        }
+    }
+
+    /// What a member of this name must satisfy under an object's keywords, apart from `properties`.
+    fn beside_properties(&self, object: &ObjectDraft, name: &str, declared: bool, limit: &mut bool) -> Vec<NodeId> {
+        let mut nodes = Vec::new();
+        for (pattern, node) in &object.patterns {
+            match self.tables.patterns[*pattern as usize].is_match(name) {
+                Ok(true) => nodes.push(*node),
+                Ok(false) => {}
+                Err(_) => *limit = true,
+            }
+        }
+        if nodes.is_empty() && !declared {
+            nodes.push(object.additional);
+        }
+        nodes
+    }
+
+    /// Puts an object's keywords into the plan: each name gets the node that its member must satisfy.
+    pub(super) fn put_object(&mut self, mut object: ObjectDraft) -> u32 {
+        for at in 0..object.properties.len() {
+            let property = &object.properties[at];
+            let range = property.start as usize..(property.start + property.len) as usize;
+            let name = self.tables.names[range].to_owned();
+            let declared = property.declared != NONE;
+            if property.node == NONE {
+                let mut nodes = if declared { vec![property.declared] } else { Vec::new() };
+                let mut over = false;
+                nodes.extend(self.beside_properties(&object, &name, declared, &mut over));
+                // A pattern that exceeds its step limit on a name that the schema itself holds never lets it pass.
+                let node = if over { FALSE } else { self.conjunction(&nodes) };
+                object.properties[at].node = node;
+            }
+        }
+        let first = u32::try_from(self.tables.properties.len()).unwrap_or(u32::MAX);
+        let count = object.properties.len();
+        let required = object.properties.iter().filter(|property| property.required).count();
+        let (table, mask) = self.put_table(&object.properties);
+        self.tables.properties.extend(object.properties);
+        let narrow = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        let rule = ObjectRule {
+            first,
+            count: narrow(count),
+            required: narrow(required),
+            table,
+            mask,
+            additional: object.additional,
+            has_additional: object.has_additional,
+            min: object.min,
+            max: object.max,
+            patterns: object.patterns.into(),
+        };
+        push(&mut self.tables.objects, rule)
+    }
+
+    fn put_table(&mut self, properties: &[Property]) -> (u32, u32) {
+        if properties.len() <= FEW_NAMES {
+            return (NONE, 0);
+        }
+        let size = (properties.len() * 2).next_power_of_two();
+        let start = self.tables.slots.len();
+        self.tables.slots.resize(start + size, 0);
+        for (index, property) in properties.iter().enumerate() {
+            let range = property.start as usize..(property.start + property.len) as usize;
+            let mut at = short_hash(self.tables.names[range].as_bytes()) as usize & (size - 1);
+            while self.tables.slots[start + at] != 0 {
+                at = (at + 1) & (size - 1);
+            }
+            self.tables.slots[start + at] = u32::try_from(index + 1).unwrap_or(0);
+        }
+        (u32::try_from(start).unwrap_or(NONE), u32::try_from(size - 1).unwrap_or(0))
+    }
+
+    /// The draft with the nodes that apply to the same value merged in; None where none could be.
+    pub(super) fn merged(&mut self, draft: &Draft) -> Option<Draft> {
+        let mut merged = draft.clone();
+        merged.merge.clear();
+        let mut taken = Vec::new();
+        for node in &draft.merge {
+            if self.is_finished(*node) && self.absorb(&mut merged, *node) {
+                taken.push(*node);
+            }
+        }
+        if taken.is_empty() {
+            return None;
+        }
+        merged.checks.retain_mut(|check| check.rule.without(&taken));
+        merged.defaults.clear();
+        Some(merged)
+    }
+
+    /// Merges a finished node into a draft, or leaves the draft as it was.
+    fn absorb(&mut self, draft: &mut Draft, id: NodeId) -> bool {
+        let node = self.tables.nodes[id as usize].clone();
+        let checks = &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
+        if id <= FALSE || !checks.iter().all(|check| check.rule.is_portable()) {
+            return false;
+        }
+        let checks: Vec<Check> = checks.to_vec();
+        let string = rule(&self.tables.strings, node.string).cloned();
+        let string = match (&draft.string, string) {
+            (None, other) => other,
+            (Some(own), None) => Some(own.clone()),
+            (Some(own), Some(other)) => match join_strings(own, &other) {
+                Some(joined) => Some(joined),
+                None => return false,
+            },
+        };
+        let number = rule(&self.tables.numbers, node.number).cloned();
+        let number = match (&draft.number, number) {
+            (None, other) => other,
+            (Some(own), None) => Some(own.clone()),
+            (Some(own), Some(other)) => match join_numbers(own, &other) {
+                Some(joined) => Some(joined),
+                None => return false,
+            },
+        };
+        let array = match (&draft.array, rule(&self.tables.arrays, node.array).cloned()) {
+            (None, other) => other,
+            (Some(own), None) => Some(own.clone()),
+            (Some(_), Some(_)) => return false,
+        };
+        let object = match (draft.object.clone(), self.object_draft(&node)) {
+            (None, other) => other,
+            (Some(own), None) => Some(own),
+            (Some(own), Some(other)) if can_join_objects(&own, &other) => Some(self.join_objects(own, other)),
+            _ => return false,
+        };
+        draft.types &= node.types;
+        draft.integral |= number.as_ref().is_some_and(|rule| rule.integral);
+        draft.string = string;
+        draft.number = number;
+        draft.array = array;
+        draft.object = object;
+        draft.checks.extend(checks);
+        true
+    }
+
+    fn object_draft(&self, node: &Node) -> Option<ObjectDraft> {
+        let rule = rule(&self.tables.objects, node.object)?;
+        let properties = &self.tables.properties[rule.first as usize..(rule.first + rule.count) as usize];
+        Some(ObjectDraft {
+            properties: properties.to_vec(),
+            patterns: rule.patterns.to_vec(),
+            additional: rule.additional,
+            has_additional: rule.has_additional,
+            min: rule.min,
+            max: rule.max,
+        })
+    }
+
+    fn join_objects(&mut self, mut own: ObjectDraft, other: ObjectDraft) -> ObjectDraft {
+        let name_of = |names: &str, property: &Property| {
+            names[property.start as usize..(property.start + property.len) as usize].to_owned()
+        };
+        let node_of = |property: &Property, additional: NodeId| match (property.node, property.declared) {
+            (NONE, NONE) => additional,
+            (NONE, declared) => declared,
+            (node, _) => node,
+        };
+        let mut used = vec![false; other.properties.len()];
+        let positions: std::collections::HashMap<String, usize> = other
+            .properties
+            .iter()
+            .enumerate()
+            .map(|(index, property)| (name_of(&self.tables.names, property), index))
+            .collect();
+        for property in &mut own.properties {
+            let mut nodes = vec![node_of(property, own.additional)];
+            if let Some(index) = positions.get(&name_of(&self.tables.names, property)) {
+                used[*index] = true;
+                let twin = &other.properties[*index];
+                nodes.push(node_of(twin, other.additional));
+                property.required |= twin.required;
+            } else {
+                nodes.push(other.additional);
+            }
+            property.node = self.conjunction(&nodes);
+            property.declared = property.node;
+        }
+        for (property, _) in other.properties.iter().zip(&used).filter(|(_, used)| !**used) {
+            let node = self.conjunction(&[node_of(property, other.additional), own.additional]);
+            own.properties.push(Property { node, declared: node, ..property.clone() });
+        }
+        own.additional = self.conjunction(&[own.additional, other.additional]);
+        own.min = own.min.max(other.min);
+        own.max = own.max.min(other.max);
+        own
+    }
+
+    /// Refuses circles of schemas that apply to the same value: they would never end (2020-12 Core 9.4.1).
+    fn refuse_circles(&self) -> Result<(), SchemaError> {
+        if self.tables.places.len() < 2 && !self.tables.checks.iter().any(|check| check.rule.refers()) {
+            return Ok(());
+        }
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; self.tables.nodes.len()];
+        for start in 0..self.tables.nodes.len() {
+            let mut stack = vec![(start, false)];
+            while let Some((at, leaving)) = stack.pop() {
+                if leaving {
+                    marks[at] = Mark::Done;
+                    continue;
+                }
+                match marks[at] {
+                    Mark::Done => continue,
+                    Mark::Open => {
+                        let place = self.tables.places.iter().find(|(node, _)| *node as usize == at);
+                        return Err(SchemaError {
+                            message: "The references form a circle that never reaches into the value".to_owned(),
+                            schema_path: place.map(|(_, place)| place.to_string()).unwrap_or_default(),
+                            keyword: Some("$ref"),
+                        });
+                    }
+                    Mark::New => {}
+                }
+                marks[at] = Mark::Open;
+                stack.push((at, true));
+                let node = &self.tables.nodes[at];
+                let checks = &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
+                for check in checks {
+                    check.rule.in_place(&mut |next| {
+                        if marks[next as usize] != Mark::Done {
+                            stack.push((next as usize, false));
+                        }
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies what the drivers want at hand: a member's kinds into its name, a branch's kinds into its table.
+    fn copy_kinds(&mut self) {
+        let nodes = &self.tables.nodes;
+        let mut narrowed: Vec<u8> = nodes.iter().map(|node| node.types).collect();
+        for check in &mut self.tables.checks {
+            check.rule.sort_branches(nodes);
+        }
+        for (id, node) in nodes.iter().enumerate() {
+            for check in &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize] {
+                narrowed[id] &= check.rule.accepted_kinds(nodes);
+            }
+        }
+        for (node, types) in self.tables.nodes.iter_mut().zip(narrowed) {
+            node.types = types;
+            node.more &= types;
+        }
+        for property in &mut self.tables.properties {
+            let node = &self.tables.nodes[property.node as usize];
+            (property.types, property.more) = (node.types, node.more);
+        }
+    }
+
+    /// Closes the plan.
+    pub(super) fn link(mut self, root: NodeId) -> Result<Plan, SchemaError> {
+        self.refuse_circles()?;
+        self.copy_kinds();
+        let anchors = self.anchors();
+        let dialect = self.references.resource(0).dialect;
+        let mut tables = self.tables;
+        tables.places.sort_by_key(|(node, _)| *node);
+        tables.defaults.sort_by_key(|(node, _)| *node);
+        Ok(Plan {
+            root,
+            nodes: tables.nodes.into(),
+            strings: tables.strings.into(),
+            numbers: tables.numbers.into(),
+            arrays: tables.arrays.into(),
+            objects: tables.objects.into(),
+            properties: tables.properties.into(),
+            slots: tables.slots.into(),
+            names: tables.names.into(),
+            checks: tables.checks.into(),
+            patterns: tables.patterns.into(),
+            sets: tables.sets.into(),
+            places: tables.places.into(),
+            defaults: tables.defaults.into(),
+            anchors: anchors.into(),
+            dialect,
+            limits: self.options.limits,
+        })
+    }
+}
+
+fn rule<T>(table: &[T], at: u32) -> Option<&T> {
+    table.get(at as usize)
+}
