@@ -14,10 +14,9 @@ fn with_object<R>(object: Raw<'_>, ask: impl FnOnce(&Bound<'_, PyAny>) -> R) -> 
 /// An int of any size. Hexadecimal digits are made and read in linear time, whatever the interpreter's digit limit.
 #[cold]
 pub(crate) fn big(object: Raw<'_>) -> Number {
-    let digits = with_object(object, |object| {
-        object.call_method1("__format__", ("x",)).and_then(|text| text.extract::<String>()).unwrap_or_default()
-    });
-    Number::from_hexadecimal(&digits)
+    let text = Python::attach(|py| object.hexadecimal(py).and_then(|text| text.extract::<String>()).unwrap_or_default());
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    Number::from_hexadecimal(&format!("{sign}{}", digits.strip_prefix("0x").unwrap_or(digits)))
 }
 
 fn is_decimal(object: &Bound<'_, PyAny>) -> bool {

@@ -27,6 +27,8 @@ pub struct Decimal {
     exponent: i64,
 }
 
+/// Hexadecimal digits of the longest integer that is compared: some 20,000 decimal digits.
+const MOST_HEXADECIMAL: usize = 16_384;
 /// Doubles hold every integer up to here exactly.
 const EXACT_DOUBLE: i64 = 1 << 53;
 
@@ -140,6 +142,23 @@ impl Number {
             return Some(Self::Int(int));
         }
         Decimal::parse(text).map(|decimal| Self::Big(Box::new(decimal)))
+    }
+
+    /// Reads the hexadecimal digits of an integer of any size, with an optional minus sign. Beyond the digits that
+    /// any arithmetic here is meant for the result is an infinite float, which no rule accepts.
+    pub fn from_hexadecimal(digits: &str) -> Self {
+        let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |rest| (true, rest));
+        if digits.len() > MOST_HEXADECIMAL {
+            return Self::Float(if negative { f64::NEG_INFINITY } else { f64::INFINITY });
+        }
+        let magnitude = BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or(BigUint::ZERO);
+        let sign = if negative { "-" } else { "" };
+        Self::parse_exact(&format!("{sign}{magnitude}")).unwrap_or(Self::Int(0))
+    }
+
+    /// Is it beyond what [`Self::from_hexadecimal`] reads?
+    pub fn is_beyond(&self) -> bool {
+        matches!(self, Self::Float(value) if !value.is_finite())
     }
 
     /// Has the number a zero fractional part (2020-12 Validation 6.1.1)?

@@ -266,3 +266,20 @@ impl<'a> Raw<'a> {
         (!value.is_null()).then(|| unsafe { Self::from_pointer(value) })
     }
 }
+
+impl<'a> Raw<'a> {
+    /// Keeps an object alive in a list of its own, and borrows it from there.
+    pub(crate) fn kept(keeper: &'a Bound<'_, pyo3::types::PyList>, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        keeper.append(object)?;
+        // SAFETY: the keeper holds a reference, and nobody but this function touches the keeper.
+        Ok(unsafe { Self::from_pointer(object.as_ptr()) })
+    }
+
+    /// The hexadecimal digits of an int, without running code of its class.
+    pub(crate) fn hexadecimal(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        // SAFETY: the object is an int or inherits from it, which this call uses as it is.
+        let text = unsafe { ffi::PyNumber_ToBase(self.0.as_ptr(), 16) };
+        // SAFETY: a new reference, or null with an exception.
+        unsafe { Bound::from_owned_ptr_or_err(py, text) }
+    }
+}

@@ -329,7 +329,8 @@ pub(crate) fn is_number_within(rule: &NumberRule, number: &crate::number::Number
         Ordering::Equal => !bound.exclusive,
         Ordering::Greater => false,
     };
-    (!rule.integral || number.is_integer())
+    !number.is_beyond()
+        && (!rule.integral || number.is_integer())
         && rule.min.as_ref().is_none_or(above)
         && rule.max.as_ref().is_none_or(below)
         && rule.multiple_of.as_ref().is_none_or(|step| number.is_multiple_of(step))

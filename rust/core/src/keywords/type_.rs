@@ -86,6 +86,8 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
         } else {
             run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, integral, kind));
         }
+    } else if kind == Kind::Integer && node.number != NONE && value.number().is_beyond() {
+        run.issue(at, None, value, Detail::Text("a number within the digit limit", "a longer one"));
     } else if integral && kind == Kind::Float && !value.number().is_integer() {
         run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, true, kind));
     }

@@ -1,0 +1,80 @@
+//! What the compiler asks of Python: interned names, the built-in meta-schemas, the caller's registry.
+
+use pyo3::exceptions::PyLookupError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use toolhead_core::limits::Limits;
+use toolhead_core::plan::Plan;
+use toolhead_core::schema::SchemaError;
+use toolhead_core::schema::compile::Host;
+
+use crate::ffi::make;
+use crate::ffi::read::Raw;
+use crate::meta_schemas;
+use crate::py_instance::PyValue;
+use crate::to_python::{self, PyBuilder};
+
+/// A compilation's host.
+pub(crate) struct PyHost<'a, 'py> {
+    registry: Option<Bound<'py, PyAny>>,
+    /// The strs whose addresses are the plan's tokens.
+    pub(crate) keys: Vec<Py<PyString>>,
+    /// What the registry raised, beside a `LookupError`.
+    pub(crate) raised: Option<PyErr>,
+    /// Documents that the compiler has seen; it borrows from them until it is done.
+    documents: &'a Bound<'py, PyList>,
+}
+
+impl<'a, 'py> PyHost<'a, 'py> {
+    pub(crate) fn new(registry: Option<Bound<'py, PyAny>>, documents: &'a Bound<'py, PyList>) -> Self {
+        Self { registry, keys: Vec::new(), raised: None, documents }
+    }
+
+    fn keep(&self, document: &Bound<'py, PyAny>) -> PyResult<PyValue<'a>> {
+        Ok(PyValue(Raw::kept(self.documents, document)?))
+    }
+
+    fn ask(&self, uri: &str) -> PyResult<Option<PyValue<'a>>> {
+        let Some(registry) = &self.registry else { return Ok(None) };
+        let answer = if registry.is_callable() { registry.call1((uri,)) } else { registry.get_item(uri) };
+        let document = match answer {
+            Ok(document) if document.is_none() => return Ok(None),
+            Ok(document) => document,
+            Err(error) if error.is_instance_of::<PyLookupError>(registry.py()) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // A copy: the registry is the caller's code, which may change what it gave away at its next call.
+        self.keep(&to_python::copy(&document)?).map(Some)
+    }
+}
+
+impl<'a> Host<'a> for PyHost<'a, '_> {
+    type Instance = PyValue<'a>;
+
+    fn intern(&mut self, text: &str) -> usize {
+        let key = PyString::intern(self.documents.py(), text);
+        let token = make::expose(&key);
+        self.keys.push(key.unbind());
+        token
+    }
+
+    fn builtin(&mut self, uri: &str) -> Option<PyValue<'a>> {
+        let text = meta_schemas::text(uri)?;
+        let plan = Plan::anything(Limits::default());
+        let mut builder = PyBuilder::new(self.documents.py(), &[]);
+        let document = toolhead_core::drivers::decode::decode(&plan, text.as_bytes(), &mut builder).ok()?;
+        self.keep(&document).ok()
+    }
+
+    fn retrieve(&mut self, uri: &str) -> Result<Option<PyValue<'a>>, SchemaError> {
+        self.ask(uri).map_err(|error| {
+            self.raised = Some(error);
+            SchemaError { message: "The registry raised an exception".to_owned(), schema_path: String::new(), keyword: None }
+        })
+    }
+}
+
+/// Does looking a URI up in the registry run the caller's code?
+pub(crate) fn runs_code(registry: &Bound<'_, PyAny>) -> bool {
+    !registry.is_exact_instance_of::<PyDict>()
+}

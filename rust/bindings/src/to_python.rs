@@ -1,0 +1,175 @@
+//! Makes Python objects: what the decoder builds, and copies of plain data.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use toolhead_core::drivers::decode::Builder;
+use toolhead_core::instance::{Instance, Key, Kind};
+use toolhead_core::number::Number;
+use toolhead_core::value::Value;
+
+use crate::ffi::make;
+use crate::ffi::read::Raw;
+use crate::py_instance::PyValue;
+
+/// Makes a text's values as Python objects.
+pub(crate) struct PyBuilder<'k, 'py> {
+    py: Python<'py>,
+    keys: &'k [Py<PyString>],
+}
+
+impl<'k, 'py> PyBuilder<'k, 'py> {
+    /// `keys` are the strs that the plan's tokens stand for.
+    pub(crate) fn new(py: Python<'py>, keys: &'k [Py<PyString>]) -> Self {
+        Self { py, keys }
+    }
+}
+
+impl<'py> Builder for PyBuilder<'_, 'py> {
+    type Value = Bound<'py, PyAny>;
+    type Object = Bound<'py, PyDict>;
+    type Instance<'v>
+        = PyValue<'v>
+    where
+        Self: 'v;
+    type Error = PyErr;
+
+    fn instance<'v>(value: &'v Self::Value) -> PyValue<'v>
+    where
+        Self: 'v,
+    {
+        PyValue(Raw::of(value))
+    }
+    #[inline]
+    fn null(&mut self) -> Self::Value {
+        self.py.None().into_bound(self.py)
+    }
+    #[inline]
+    fn boolean(&mut self, value: bool) -> Self::Value {
+        PyBool::new(self.py, value).to_owned().into_any()
+    }
+    #[inline]
+    fn int(&mut self, value: i64) -> PyResult<Self::Value> {
+        make::int(self.py, value)
+    }
+    fn big(&mut self, digits: &[u8]) -> PyResult<Self::Value> {
+        let text = std::ffi::CString::new(digits)?;
+        make::big_int(self.py, &text)
+    }
+    #[inline]
+    fn float(&mut self, value: f64) -> PyResult<Self::Value> {
+        make::float(self.py, value)
+    }
+    #[inline]
+    fn string(&mut self, text: &[u8], ascii: bool) -> PyResult<Self::Value> {
+        if ascii { make::ascii(self.py, text) } else { make::utf8(self.py, text) }
+    }
+    #[inline]
+    fn shared(&mut self, token: usize) -> Option<Self::Value> {
+        (token != 0).then(|| make::known(self.keys, self.py, token).to_owned())
+    }
+    #[inline]
+    fn array(&mut self, stack: &mut Vec<Self::Value>, start: usize) -> PyResult<Self::Value> {
+        make::list(self.py, stack, start)
+    }
+    #[inline]
+    fn object(&mut self) -> PyResult<Self::Object> {
+        Ok(PyDict::new(self.py))
+    }
+    #[inline]
+    fn insert_known(
+        &mut self,
+        object: &mut Self::Object,
+        token: usize,
+        _name: &str,
+        value: Self::Value,
+    ) -> PyResult<()> {
+        make::insert(object, &make::known(self.keys, self.py, token), &value)
+    }
+    #[inline]
+    fn name(&mut self, text: &[u8], ascii: bool) -> PyResult<Self::Value> {
+        self.string(text, ascii)
+    }
+    #[inline]
+    fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> PyResult<()> {
+        make::insert(object, &name, &value)
+    }
+    #[inline]
+    fn members(&self, object: &Self::Object) -> usize {
+        make::dict_len(object)
+    }
+    #[inline]
+    fn finish(&mut self, object: Self::Object) -> Self::Value {
+        object.into_any()
+    }
+}
+
+/// A copy of plain data, its containers new. Objects that are not JSON data are taken over as they are, and so is
+/// what lies deeper than a compilation would look.
+pub(crate) fn copy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    const DEEPEST: usize = 2_000;
+    copy_within(object, DEEPEST)
+}
+
+fn copy_within<'py>(object: &Bound<'py, PyAny>, left: usize) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let value = PyValue(Raw::of(object));
+    let mut failed = None;
+    let copied = match value.kind() {
+        Kind::Array if left > 0 => {
+            let list = PyList::empty(py);
+            value.items(|_, item| {
+                failed = copy_within(&item.0.to_bound(py), left - 1).and_then(|item| list.append(item)).err();
+                failed.is_none()
+            });
+            list.into_any()
+        }
+        Kind::Object if left > 0 && value.foreign_key().is_none() => {
+            let dict = PyDict::new(py);
+            value.members(|key, item| {
+                let name = PyString::new(py, key.text());
+                failed = copy_within(&item.0.to_bound(py), left - 1).and_then(|item| dict.set_item(name, item)).err();
+                failed.is_none()
+            });
+            dict.into_any()
+        }
+        _ => object.clone(),
+    };
+    failed.map_or(Ok(copied), Err)
+}
+
+/// A core value as Python objects.
+pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
+        Value::Number(number) => from_number(py, number)?,
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(from_value(py, item)?)?;
+            }
+            list.into_any()
+        }
+        Value::Object(members) => {
+            let dict = PyDict::new(py);
+            for (name, item) in members {
+                dict.set_item(&**name, from_value(py, item)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+
+/// A number as a Python int or float; a decimal beyond both as a float.
+pub(crate) fn from_number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
+    match number {
+        Number::Int(value) => make::int(py, *value),
+        Number::Float(value) => make::float(py, *value),
+        Number::Big(_) => {
+            let text = number.to_string();
+            let whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            if whole { make::big_int(py, &std::ffi::CString::new(text)?) } else { make::float(py, text.parse().unwrap_or(f64::NAN)) }
+        }
+    }
+}
