@@ -2,3 +2,4 @@
 #![allow(unsafe_code, reason = "each function makes one step of C and says why it is sound")]
 
 pub(crate) mod growing_str;
+pub(crate) mod path;

@@ -3,12 +3,19 @@
 
 use pyo3::prelude::*;
 
+mod ffi;
+mod input_stream;
+
 #[pymodule]
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::input_stream::{Change, InputStream};
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("MISSING", crate::input_stream::missing(module.py())?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -135,8 +135,8 @@ fn self_check(py: Python<'_>) -> PyResult<bool> {
             set_length(&grown, round + 1, width);
             let made = PyString::new(py, &sample.repeat(round + 1));
             let same = grown.len()? == round + 1
-                && grown.eq(&made)?
-                && grown.repr()?.eq(made.repr()?)?
+                && grown.as_any().eq(&made)?
+                && grown.repr()?.as_any().eq(made.repr()?)?
                 && grown.call_method0("encode")?.eq(made.call_method0("encode")?)?;
             if !same || !is_private_with(&grown, width, 1) {
                 return Ok(false);

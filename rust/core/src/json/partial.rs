@@ -181,7 +181,7 @@ impl Tokenizer {
         let (whole, rest) = bytes.split_at(error.valid_up_to());
         // The split is where the check itself found valid text to end.
         self.take(std::str::from_utf8(whole).unwrap_or_default(), sink)?;
-        if !matches!(self.state, State::Text { .. }) {
+        if !self.is_in_text() {
             // Only a string has room for any such byte; the stand-in draws the fault that belongs here.
             self.take("\u{FFFD}", sink)?;
         }
@@ -194,6 +194,22 @@ impl Tokenizer {
         let length = error.error_len().unwrap_or(1);
         let good = if matches!(rest[0], 0xC2..=0xF4) { length } else { 0 };
         Err(self.fail(FaultKind::InvalidUtf8, self.offset + good, &[]))
+    }
+
+    /// Inside the text of a key or string, where any character may follow.
+    pub fn is_in_text(&self) -> bool {
+        matches!(self.state, State::Text { .. })
+    }
+
+    /// Takes half of a surrogate pair that stands for itself in text of another encoding.
+    ///
+    /// # Errors
+    /// Always: no JSON text has it.
+    pub fn push_half<S: Sink>(&mut self, sink: &mut S) -> Result<(), Refusal<S::Stop>> {
+        if !self.is_in_text() {
+            self.push("\u{FFFD}", sink)?;
+        }
+        Err(self.fail(FaultKind::LoneSurrogate, self.offset, &[]))
     }
 
     /// Ends the text.
