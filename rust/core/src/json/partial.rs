@@ -220,11 +220,10 @@ impl Tokenizer {
         if let Some(fault) = self.fault {
             return Err(Refusal::Fault(fault));
         }
-        if let (State::Number(place), true) = (self.state, self.stack.is_empty())
+        if let State::Number(place) = self.state
             && place.is_whole()
         {
-            let end = self.offset;
-            let number = self.end_number("", end, sink);
+            let number = self.end_number("", self.offset, sink);
             self.settle(number, &[])?;
         }
         if self.state == State::End {
