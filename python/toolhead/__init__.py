@@ -1,5 +1,5 @@
 """Toolhead: the tool layer for LLM applications."""
 
-from toolhead._core import __version__
+from toolhead._core import MISSING, Change, InputStream, __version__
 
-__all__ = ["__version__"]
+__all__ = ["MISSING", "Change", "InputStream", "__version__"]

@@ -7,6 +7,7 @@ mod changes;
 mod keys;
 mod live;
 mod missing;
+mod place;
 mod snapshot;
 mod walk;
 
@@ -99,15 +100,7 @@ impl InputStream {
     }
 
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let mut state = self.state()?;
-        let live = &mut state.live;
-        if live.changes().is_none() {
-            live.write_down_changes(py)?;
-        }
-        match live.changes() {
-            Some(changes) => changes.take(py),
-            None => Ok(PyList::empty(py)),
-        }
+        self.state()?.live.take_changes(py)
     }
 
     #[getter]

@@ -14,7 +14,7 @@ use pyo3::types::PyString;
 /// References while a string lies in its container and here, and nowhere else.
 const OWN_REFERENCES: isize = 2;
 /// Characters of room for a string that has just begun.
-const FIRST_ROOM: usize = 64;
+const FIRST_ROOM: usize = 48;
 /// Unused characters that a finished string may keep.
 const TOLERATED_ROOM: usize = 64;
 
@@ -67,6 +67,16 @@ impl GrowingStr {
     /// The string as it is now.
     pub(crate) fn text<'py>(&self, py: Python<'py>) -> &Bound<'py, PyString> {
         self.text.bind(py)
+    }
+
+    /// Characters so far.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The characters from `start` on, as an independent string.
+    pub(crate) fn text_from<'py>(&self, py: Python<'py>, start: usize) -> PyResult<Bound<'py, PyString>> {
+        substring(self.text.bind(py), start, self.length)
     }
 
     /// Appends; True when the text moved to a new object, which the caller must put into the container.
@@ -208,6 +218,14 @@ fn copy(to: &Bound<'_, PyString>, from: &Bound<'_, PyString>, length: usize) -> 
     // SAFETY: both are strings and alive, `to` is new and has at least `length` characters of room.
     let copied = unsafe { ffi::PyUnicode_CopyCharacters(to.as_ptr(), 0, from.as_ptr(), 0, length.cast_signed()) };
     if copied < 0 { Err(PyErr::fetch(to.py())) } else { Ok(()) }
+}
+
+fn substring<'py>(text: &Bound<'py, PyString>, start: usize, end: usize) -> PyResult<Bound<'py, PyString>> {
+    // SAFETY: the object is a string and alive; the call checks the bounds.
+    let part = unsafe { ffi::PyUnicode_Substring(text.as_ptr(), start.cast_signed(), end.cast_signed()) };
+    // SAFETY: the call returns a new reference, or null with an exception set.
+    let part = unsafe { Bound::from_owned_ptr_or_err(text.py(), part) }?;
+    Ok(part.cast_into::<PyString>()?)
 }
 
 /// Sets how many characters count, and the terminator that C readers expect behind them.

@@ -1,113 +1,152 @@
 //! What changed in the live value since somebody last asked, as small records that can be replayed.
 
-use pyo3::prelude::*;
 use pyo3::intern;
+use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
 use super::missing;
+use super::place::Place;
+use crate::ffi::growing_str::GrowingStr;
 
 /// One change of a stream's value.
 ///
 /// Attributes:
 ///     path: keys and indices from the root, a tuple; empty for the root itself.
-///     op: "set", a value begins or is there; "append", a string grew; "close", the value is finished.
-///     value: for "set" the value, containers empty, since what they hold follows, and a string as far as it had
+///     op: "set", a value begins or is there; "append", a string grew; "close", a string, object or array is
+///         finished (numbers, booleans and null are when they are set).
+///     value: for "set" the value: an empty object or array, whose content follows, or a string as far as it had
 ///         come; for "close" the finished value; MISSING for "append".
 ///     text: the new text for "append", else None.
-#[pyclass(frozen, module = "toolhead._core", freelist = 64)]
+#[pyclass(frozen, module = "toolhead._core")]
 pub(crate) struct Change {
-    #[pyo3(get)]
-    path: Py<PyTuple>,
-    #[pyo3(get)]
-    op: Py<PyString>,
-    #[pyo3(get)]
-    value: Py<PyAny>,
-    #[pyo3(get)]
-    text: Py<PyAny>,
+    place: Place,
+    op: Op,
+    /// The value or the text.
+    content: Py<PyAny>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Set,
+    Append,
+    Close,
 }
 
 #[pymethods]
 impl Change {
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (name, shown) = match self.text.bind(py) {
-            text if text.is_none() => ("value", self.value.bind(py).repr()?),
-            text => ("text", text.repr()?),
-        };
-        Ok(format!("Change(op={}, path={}, {name}={shown})", self.op.bind(py).repr()?, self.path.bind(py).repr()?))
-    }
-}
-
-enum Entry {
-    Set(Py<PyTuple>, Py<PyAny>),
-    /// Text of the string that grows; whether the string began with it.
-    Text(Py<PyTuple>, String, bool),
-    Close(Py<PyTuple>, Py<PyAny>),
-}
-
-/// Changes not yet asked for.
-#[derive(Default)]
-pub(super) struct Changes {
-    entries: Vec<Entry>,
-}
-
-impl Changes {
-    pub(super) fn set(&mut self, path: Py<PyTuple>, value: Py<PyAny>) {
-        self.entries.push(Entry::Set(path, value));
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.place.path(py)
     }
 
-    pub(super) fn close(&mut self, path: Py<PyTuple>, value: Py<PyAny>) {
-        self.entries.push(Entry::Close(path, value));
-    }
-
-    pub(super) fn begin_text(&mut self, path: Py<PyTuple>) {
-        self.entries.push(Entry::Text(path, String::new(), true));
-    }
-
-    pub(super) fn append_text(&mut self, path: Py<PyTuple>, piece: &str) {
-        self.entries.push(Entry::Text(path, piece.to_owned(), false));
-    }
-
-    /// Adds to the string that the last entry is about; False if the last entry is about something else.
-    #[inline]
-    pub(super) fn continue_text(&mut self, piece: &str) -> bool {
-        match self.entries.last_mut() {
-            Some(Entry::Text(_, text, _)) => {
-                text.push_str(piece);
-                true
-            }
-            _ => false,
+    #[getter]
+    fn op<'py>(&self, py: Python<'py>) -> &'py Bound<'py, PyString> {
+        match self.op {
+            Op::Set => intern!(py, "set"),
+            Op::Append => intern!(py, "append"),
+            Op::Close => intern!(py, "close"),
         }
     }
 
-    /// Hands the changes out, oldest first.
-    pub(super) fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let changes: Vec<_> = self.entries.drain(..).map(|entry| entry.into_change(py)).collect::<PyResult<_>>()?;
-        PyList::new(py, changes)
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.op {
+            Op::Append => Ok(missing::missing(py)?.into_any()),
+            Op::Set | Op::Close => Ok(self.content.bind(py).clone()),
+        }
+    }
+
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyAny>> {
+        (self.op == Op::Append).then(|| self.content.bind(py))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (op, path) = (self.op(py).repr()?, self.path(py)?.repr()?);
+        let name = if self.op == Op::Append { "text" } else { "value" };
+        Ok(format!("Change(op={op}, path={path}, {name}={})", self.content.bind(py).repr()?))
     }
 }
 
-impl Entry {
-    fn into_change(self, py: Python<'_>) -> PyResult<Bound<'_, Change>> {
-        let change = match self {
-            Self::Set(path, value) => {
-                Change { path, op: intern!(py, "set").clone().unbind(), value, text: py.None() }
-            }
-            Self::Close(path, value) => {
-                Change { path, op: intern!(py, "close").clone().unbind(), value, text: py.None() }
-            }
-            Self::Text(path, text, true) => Change {
-                path,
-                op: intern!(py, "set").clone().unbind(),
-                value: PyString::new(py, &text).into_any().unbind(),
-                text: py.None(),
-            },
-            Self::Text(path, text, false) => Change {
-                path,
-                op: intern!(py, "append").clone().unbind(),
-                value: missing::missing(py)?.into_any().unbind(),
-                text: PyString::new(py, &text).into_any().unbind(),
-            },
-        };
-        Bound::new(py, change)
+/// The string that grows, as far as changes are concerned.
+struct OpenText {
+    place: Place,
+    /// Characters already handed out.
+    told: usize,
+    /// Its "set" has been written down.
+    begun: bool,
+}
+
+/// Changes not yet asked for.
+pub(super) struct Changes {
+    list: Py<PyList>,
+    open_text: Option<OpenText>,
+}
+
+impl Changes {
+    pub(super) fn new(py: Python<'_>) -> Self {
+        Self { list: PyList::empty(py).unbind(), open_text: None }
+    }
+
+    #[inline]
+    pub(super) fn set(&self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(place, Op::Set, value)
+    }
+
+    #[inline]
+    pub(super) fn close(&self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(place, Op::Close, value)
+    }
+
+    /// A string begins to grow here; what it holds is written down when somebody asks, or when it ends.
+    pub(super) fn begin_text(&mut self, place: Place) {
+        self.open_text = Some(OpenText { place, told: 0, begun: false });
+    }
+
+    /// A string grows here, of which all that is there has been handed out.
+    pub(super) fn resume_text(&mut self, place: Place, told: usize) {
+        self.open_text = Some(OpenText { place, told, begun: true });
+    }
+
+    /// Writes down the text of the growing string that has not been handed out.
+    pub(super) fn catch_up(&mut self, py: Python<'_>, tip: &GrowingStr) -> PyResult<()> {
+        let Some(open) = &mut self.open_text else { return Ok(()) };
+        let (told, begun) = (open.told, open.begun);
+        if begun && told == tip.length() {
+            return Ok(());
+        }
+        open.told = tip.length();
+        open.begun = true;
+        let place = open.place.clone_ref(py);
+        self.add(place, if begun { Op::Append } else { Op::Set }, tip.text_from(py, told)?.into_any())
+    }
+
+    /// Before the string ends: the rest of one whose "set" has been handed out.
+    pub(super) fn catch_up_begun(&mut self, py: Python<'_>, tip: &GrowingStr) -> PyResult<()> {
+        match &self.open_text {
+            Some(OpenText { begun: true, .. }) => self.catch_up(py, tip),
+            _ => Ok(()),
+        }
+    }
+
+    /// The string that grew is finished and is now this object.
+    pub(super) fn end_text(&mut self, text: &Bound<'_, PyString>) -> PyResult<()> {
+        let Some(open) = self.open_text.take() else { return Ok(()) };
+        if !open.begun {
+            self.set(open.place.clone_ref(text.py()), text.clone().into_any())?;
+        }
+        self.close(open.place, text.clone().into_any())
+    }
+
+    /// Hands the changes out, oldest first.
+    pub(super) fn take<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyList> {
+        std::mem::replace(&mut self.list, PyList::empty(py).unbind()).into_bound(py)
+    }
+
+    #[inline]
+    fn add(&self, place: Place, op: Op, content: Bound<'_, PyAny>) -> PyResult<()> {
+        let py = content.py();
+        let change = Bound::new(py, Change { place, op, content: content.unbind() })?;
+        self.list.bind(py).append(change)
     }
 }

@@ -13,6 +13,7 @@ use toolhead_core::json::sink::{Literal, Sink};
 
 use super::changes::Changes;
 use super::keys::Keys;
+use super::place::Place;
 use super::walk::{Visit, walk};
 use crate::ffi::growing_str::GrowingStr;
 use crate::ffi::path;
@@ -65,32 +66,41 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// The changes being written down, if they are.
-    pub(super) fn changes(&mut self) -> Option<&mut Changes> {
-        self.changes.as_mut()
+    /// What changed since the last call.
+    pub(super) fn take_changes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        if self.changes.is_none() {
+            self.write_down_changes(py)?;
+        }
+        let Some(changes) = &mut self.changes else { return Ok(PyList::empty(py)) };
+        if let Some(tip) = &self.tip {
+            changes.catch_up(py, tip)?;
+        }
+        Ok(changes.take(py))
     }
 
     /// From now on changes are written down; what is there already is the first of them.
-    pub(super) fn write_down_changes(&mut self, py: Python<'_>) -> PyResult<()> {
+    fn write_down_changes(&mut self, py: Python<'_>) -> PyResult<()> {
         let mut here = PyTuple::empty(py);
         for frame in &mut self.frames {
             let step = frame.step(py)?;
             frame.path = Some(here.clone().unbind());
             here = path::extended(&here, step)?;
         }
-        let mut changes = Changes::default();
+        let mut changes = Changes::new(py);
         if let Some(root) = &self.root {
             walk(self, root.bind(py), |visit, value, path, open| {
-                match visit {
-                    Visit::Begin => changes.set(path.clone().unbind(), empty_like(value).unbind()),
-                    Visit::Leaf => changes.set(path.clone().unbind(), value.clone().unbind()),
+                let place = || Place::Path(path.clone().unbind());
+                match &visit {
+                    Visit::Begin => changes.set(place(), empty_like(value))?,
+                    Visit::Leaf => changes.set(place(), value.clone())?,
                     Visit::End => {}
                 }
-                if !open {
-                    changes.close(path.clone().unbind(), value.clone().unbind());
-                }
-                Ok(())
+                let ends = matches!(visit, Visit::End) || value.is_instance_of::<PyString>();
+                if ends && !open { changes.close(place(), value.clone()) } else { Ok(()) }
             })?;
+        }
+        if let Some(tip) = &self.tip {
+            changes.resume_text(Place::Path(here.unbind()), tip.length());
         }
         self.changes = Some(changes);
         Ok(())
@@ -115,14 +125,17 @@ impl Live {
         Ok(true)
     }
 
-    /// Where the newest value stands.
-    fn newest_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    /// Where the newest value stands, while changes are written down.
+    #[inline]
+    fn newest_place(&self, py: Python<'_>) -> Place {
         match self.frames.last() {
-            None => Ok(PyTuple::empty(py)),
-            Some(frame) => match &frame.path {
-                Some(parent) => path::extended(parent.bind(py), frame.step(py)?),
-                None => Err(PyRuntimeError::new_err("a container has no path")),
-            },
+            Some(Frame { path: Some(parent), key: Some(key), .. }) => {
+                Place::Member(parent.clone_ref(py), key.clone_ref(py))
+            }
+            Some(Frame { path: Some(parent), count, .. }) => {
+                Place::Item(parent.clone_ref(py), count.saturating_sub(1))
+            }
+            _ => Place::Path(PyTuple::empty(py).unbind()),
         }
     }
 
@@ -167,43 +180,32 @@ impl Builder<'_, '_> {
     #[inline]
     fn scalar(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.live.put(value)?;
-        if self.live.changes.is_some() {
-            self.write_down_whole(value)?;
+        match &self.live.changes {
+            Some(changes) => changes.set(self.live.newest_place(self.py), value.clone()),
+            None => Ok(()),
         }
-        Ok(())
-    }
-
-    fn write_down_whole(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let path = self.live.newest_path(self.py)?;
-        if let Some(changes) = &mut self.live.changes {
-            changes.set(path.clone().unbind(), value.clone().unbind());
-            changes.close(path.unbind(), value.clone().unbind());
-        }
-        Ok(())
     }
 
     fn begin(&mut self, container: Container, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.live.put(value)?;
         let mut path = None;
-        if self.live.changes.is_some() {
-            let place = self.live.newest_path(self.py)?;
-            let empty = empty_like(value);
-            path = Some(place.clone().unbind());
-            if let Some(changes) = &mut self.live.changes {
-                changes.set(place.unbind(), empty.unbind());
-            }
+        if let Some(changes) = &self.live.changes {
+            let here = self.live.newest_place(self.py).path(self.py)?.unbind();
+            changes.set(Place::Path(here.clone_ref(self.py)), empty_like(value))?;
+            path = Some(here);
         }
         self.live.frames.push(Frame { container, key: None, count: 0, path });
         Ok(())
     }
 
     #[inline]
-    fn end(&mut self) {
+    fn end(&mut self) -> PyResult<()> {
         if let Some(frame) = self.live.frames.pop()
-            && let (Some(changes), Some(path)) = (&mut self.live.changes, frame.path)
+            && let (Some(changes), Some(path)) = (&self.live.changes, frame.path)
         {
-            changes.close(path, frame.container.as_any().clone_ref(self.py));
+            changes.close(Place::Path(path), frame.container.as_any().bind(self.py).clone())?;
         }
+        Ok(())
     }
 }
 
@@ -225,8 +227,7 @@ impl Sink for Builder<'_, '_> {
     }
 
     fn object_end(&mut self, _end: usize) -> PyResult<()> {
-        self.end();
-        Ok(())
+        self.end()
     }
 
     fn array_begin(&mut self) -> PyResult<()> {
@@ -235,8 +236,7 @@ impl Sink for Builder<'_, '_> {
     }
 
     fn array_end(&mut self, _end: usize) -> PyResult<()> {
-        self.end();
-        Ok(())
+        self.end()
     }
 
     fn string_begin(&mut self) -> PyResult<()> {
@@ -244,9 +244,9 @@ impl Sink for Builder<'_, '_> {
         self.live.put(tip.text(self.py).as_any())?;
         self.live.tip = Some(tip);
         if self.live.changes.is_some() {
-            let path = self.live.newest_path(self.py)?;
+            let place = self.live.newest_place(self.py);
             if let Some(changes) = &mut self.live.changes {
-                changes.begin_text(path.unbind());
+                changes.begin_text(place);
             }
         }
         Ok(())
@@ -259,35 +259,34 @@ impl Sink for Builder<'_, '_> {
             let moved = tip.text(self.py).clone();
             self.live.put_again(moved.as_any())?;
         }
-        if let Some(changes) = &mut self.live.changes
-            && !changes.continue_text(piece)
-        {
-            let path = self.live.newest_path(self.py)?.unbind();
-            if let Some(changes) = &mut self.live.changes {
-                changes.append_text(path, piece);
-            }
-        }
         Ok(())
     }
 
     fn string_end(&mut self, _end: usize) -> PyResult<()> {
         let Some(tip) = self.live.tip.take() else { return Ok(()) };
+        if let Some(changes) = &mut self.live.changes {
+            changes.catch_up_begun(self.py, &tip)?;
+        }
         let (text, moved) = tip.finish(self.py)?;
         if moved {
             self.live.put_again(text.as_any())?;
         }
-        if self.live.changes.is_some() {
-            let path = self.live.newest_path(self.py)?;
-            if let Some(changes) = &mut self.live.changes {
-                changes.close(path.unbind(), text.into_any().unbind());
-            }
+        match &mut self.live.changes {
+            Some(changes) => changes.end_text(&text),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     #[inline]
     fn string(&mut self, text: &str, _from: Range<usize>) -> PyResult<()> {
-        self.scalar(PyString::new(self.py, text).as_any())
+        let text = PyString::new(self.py, text);
+        self.live.put(text.as_any())?;
+        if let Some(changes) = &self.live.changes {
+            let place = self.live.newest_place(self.py);
+            changes.set(place.clone_ref(self.py), text.clone().into_any())?;
+            changes.close(place, text.into_any())?;
+        }
+        Ok(())
     }
 
     #[inline]
