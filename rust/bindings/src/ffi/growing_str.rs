@@ -85,7 +85,11 @@ impl GrowingStr {
         let text = self.text.bind(py);
         if piece.is_ascii() {
             let length = self.length + piece.len();
-            if self.width <= Width::Latin && length <= self.room && in_place(py) && is_private(text, self.width) {
+            if self.width <= Width::Latin
+                && length <= self.room
+                && in_place(py)
+                && is_private(text, self.width)
+            {
                 write_bytes(text, self.length, piece.as_bytes());
                 set_length(text, length, self.width);
                 self.length = length;
@@ -127,6 +131,18 @@ impl GrowingStr {
     }
 }
 
+/// A string that is whole from the start.
+#[inline]
+pub(crate) fn whole<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    if text.len() < 2 || !text.is_ascii() {
+        // Shared one-character strings, and the interpreter's own choice of width.
+        return Ok(PyString::new(py, text));
+    }
+    let string = allocate(py, text.len(), Width::Ascii)?;
+    write_bytes(&string, 0, text.as_bytes());
+    Ok(string)
+}
+
 /// Whether strings may be grown in place here: not on free-threaded builds, where a reference count says nothing
 /// about other threads, and not where the outcome differs from strings made by the documented API.
 fn in_place(py: Python<'_>) -> bool {
@@ -152,7 +168,8 @@ fn self_check(py: Python<'_>) -> PyResult<bool> {
                 return Ok(false);
             }
         }
-        if grown.hash()? != PyString::new(py, &sample.repeat(3)).hash()? || is_private_with(&grown, width, 1) {
+        if grown.hash()? != PyString::new(py, &sample.repeat(3)).hash()? || is_private_with(&grown, width, 1)
+        {
             return Ok(false);
         }
     }
@@ -205,7 +222,7 @@ fn wide_header<'t>(text: &'t Bound<'_, PyString>) -> &'t ffi::PyCompactUnicodeOb
 }
 
 /// A new string with room for this many characters; its text is undefined until written.
-fn allocate<'py>(py: Python<'py>, room: usize, width: Width) -> PyResult<Bound<'py, PyString>> {
+fn allocate(py: Python<'_>, room: usize, width: Width) -> PyResult<Bound<'_, PyString>> {
     // SAFETY: no pointers are passed. The length is at most that of a text in memory.
     let object = unsafe { ffi::PyUnicode_New(room.cast_signed(), width.maximum()) };
     // SAFETY: the call returns a new reference, or null with an exception set.
@@ -216,7 +233,8 @@ fn allocate<'py>(py: Python<'py>, room: usize, width: Width) -> PyResult<Bound<'
 /// Copies the first `length` characters, widening where needed.
 fn copy(to: &Bound<'_, PyString>, from: &Bound<'_, PyString>, length: usize) -> PyResult<()> {
     // SAFETY: both are strings and alive, `to` is new and has at least `length` characters of room.
-    let copied = unsafe { ffi::PyUnicode_CopyCharacters(to.as_ptr(), 0, from.as_ptr(), 0, length.cast_signed()) };
+    let copied =
+        unsafe { ffi::PyUnicode_CopyCharacters(to.as_ptr(), 0, from.as_ptr(), 0, length.cast_signed()) };
     if copied < 0 { Err(PyErr::fetch(to.py())) } else { Ok(()) }
 }
 

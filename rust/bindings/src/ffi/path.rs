@@ -1,14 +1,20 @@
 //! Paths: tuples of keys and indices, each made from its parent's by one more step.
 
+use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 /// The path of a child.
-pub(crate) fn extended<'py>(parent: &Bound<'py, PyTuple>, step: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn extended<'py>(
+    parent: &Bound<'py, PyTuple>,
+    step: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyTuple>> {
     let depth = parent.len();
     let path = with_size(parent.py(), depth + 1)?;
-    for (index, step) in parent.iter_borrowed().map(|step| step.to_owned()).chain(std::iter::once(step)).enumerate() {
+    for (index, step) in
+        parent.iter_borrowed().map(Borrowed::to_owned).chain(std::iter::once(step)).enumerate()
+    {
         fill(&path, index, step);
     }
     Ok(path.cast_into::<PyTuple>()?)

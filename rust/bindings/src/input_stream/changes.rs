@@ -93,6 +93,10 @@ impl Changes {
         self.add(place, Op::Set, value)
     }
 
+    pub(super) fn append(&self, place: Place, text: Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(place, Op::Append, text)
+    }
+
     #[inline]
     pub(super) fn close(&self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
         self.add(place, Op::Close, value)

@@ -11,11 +11,12 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use toolhead_core::json::Number;
 use toolhead_core::json::sink::{Literal, Sink};
 
+use super::by_path::ByPath;
 use super::changes::Changes;
 use super::keys::Keys;
 use super::place::Place;
 use super::walk::{Visit, walk};
-use crate::ffi::growing_str::GrowingStr;
+use crate::ffi::growing_str::{self, GrowingStr};
 use crate::ffi::path;
 
 /// An open container and the place of its newest child.
@@ -61,11 +62,18 @@ pub(super) struct Live {
     pub(super) frames: Vec<Frame>,
     /// The string that is growing.
     pub(super) tip: Option<GrowingStr>,
+    /// What is open when values arrive at paths.
+    pub(super) by_path: Option<ByPath>,
     keys: Keys,
     changes: Option<Changes>,
 }
 
 impl Live {
+    /// The changes being written down, if they are.
+    pub(super) fn changes(&mut self) -> Option<&mut Changes> {
+        self.changes.as_mut()
+    }
+
     /// What changed since the last call.
     pub(super) fn take_changes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         if self.changes.is_none() {
@@ -108,12 +116,18 @@ impl Live {
 
     /// Whether more may come into this container, which `depth` others enclose.
     pub(super) fn is_open_container(&self, depth: usize, container: &Bound<'_, PyAny>) -> bool {
+        if let Some(by_path) = &self.by_path {
+            return !by_path.ended;
+        }
         self.frames.get(depth).is_some_and(|frame| frame.container.as_any().is(container))
     }
 
     /// Whether the value at `path`, which `depth` containers enclose, is the string that grows.
     pub(super) fn is_open_leaf(&self, depth: usize, path: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let py = path.py();
+        if let Some(by_path) = &self.by_path {
+            return by_path.is_open(path);
+        }
         if self.tip.is_none() || depth != self.frames.len() {
             return Ok(false);
         }
@@ -162,7 +176,9 @@ impl Live {
         match self.frames.last_mut() {
             Some(Frame { container: Container::Array(array), count, .. }) => {
                 array.bind(value.py()).set_item(*count - 1, value).map_err(|_| {
-                    PyRuntimeError::new_err("the live value of the stream was changed by its reader: use snapshot()")
+                    PyRuntimeError::new_err(
+                        "the live value of the stream was changed by its reader: use snapshot()",
+                    )
                 })
             }
             _ => self.put(value),
@@ -279,7 +295,7 @@ impl Sink for Builder<'_, '_> {
 
     #[inline]
     fn string(&mut self, text: &str, _from: Range<usize>) -> PyResult<()> {
-        let text = PyString::new(self.py, text);
+        let text = growing_str::whole(self.py, text)?;
         self.live.put(text.as_any())?;
         if let Some(changes) = &self.live.changes {
             let place = self.live.newest_place(self.py);
@@ -312,7 +328,7 @@ impl Sink for Builder<'_, '_> {
 }
 
 /// The container of a "set": its own and empty, since one that filled up meanwhile could not be replayed.
-fn empty_like<'py>(container: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+pub(super) fn empty_like<'py>(container: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     if container.is_instance_of::<PyDict>() {
         PyDict::new(container.py()).into_any()
     } else {

@@ -34,9 +34,10 @@ const UNIT_BACK: usize = 5;
 
 impl Escape {
     #[inline]
-    pub(super) fn step(self, byte: u8) -> Step {
+    pub(super) fn step(self, byte: u8, quote: u8) -> Step {
         match self {
             Self::Backslash => match byte {
+                _ if byte == quote => Step::Done(char::from(byte)),
                 b'"' | b'\\' | b'/' => Step::Done(char::from(byte)),
                 b'b' => Step::Done('\u{8}'),
                 b'f' => Step::Done('\u{C}'),

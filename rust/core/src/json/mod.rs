@@ -3,8 +3,12 @@
 mod escape;
 pub mod fault;
 pub mod partial;
+pub mod repair;
+mod repairing;
 pub mod scan;
+
 mod scan_number;
 pub mod sink;
+mod tokens;
 
 pub use scan_number::Number;

@@ -5,16 +5,17 @@
 //! of a UTF-8 sequence, the stack of open containers. Hence any cut gives the same events, faults and offsets,
 //! except that a string's text comes in other pieces.
 
-use super::escape::{Escape, Step};
+use super::escape::Escape;
 use super::fault::{Fault, FaultKind, Open};
+use super::repair::{Repair, Repairs};
 use super::scan;
-use super::scan_number::{Number, Place, Stopped};
-use super::sink::{Kind, Literal, Sink};
+use super::scan_number::Place;
+use super::sink::{Literal, Sink};
 use crate::limits::Limits;
 
 /// Where between or inside tokens the text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// A value must begin.
     Value,
     /// Just after `[`.
@@ -36,11 +37,19 @@ enum State {
     /// In a number.
     Number(Place),
     /// In a word, this many bytes of it read.
-    Word(Literal, u8),
+    Word(&'static str, Literal, u8),
+    /// In a key without quotes.
+    BareKey,
+    /// In a code fence, this many of its back-ticks read.
+    Fence { closing: bool, ticks: u8 },
+    /// Behind the opening fence, in its word.
+    FenceWord,
+    /// Behind the closing fence.
+    FenceEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Container {
+pub(super) enum Container {
     Object,
     Array,
 }
@@ -55,7 +64,7 @@ pub enum Refusal<E> {
 }
 
 /// What the state machine reports; the place of a fault is still an offset only.
-enum Halt<E> {
+pub(super) enum Halt<E> {
     Bad(FaultKind, usize),
     Stop(E),
 }
@@ -66,19 +75,19 @@ impl<E> From<E> for Halt<E> {
     }
 }
 
-type Run<T, E> = Result<T, Halt<E>>;
+pub(super) type Run<T, E> = Result<T, Halt<E>>;
 
 /// One text being read.
 #[derive(Debug)]
 pub struct Tokenizer {
-    state: State,
-    stack: Vec<Container>,
+    pub(super) state: State,
+    pub(super) stack: Vec<Container>,
     /// The part of an unfinished key or number that came with earlier pushes.
-    token: String,
-    /// Where the unfinished number or escape began.
-    token_start: usize,
+    pub(super) token: String,
+    /// Where the unfinished number or escape began; between tokens, the last comma.
+    pub(super) token_start: usize,
     /// Bytes of whole characters taken so far.
-    offset: usize,
+    pub(super) offset: usize,
     /// The first bytes of a character whose rest has not come.
     tail: [u8; 4],
     tail_length: usize,
@@ -89,12 +98,19 @@ pub struct Tokenizer {
     /// Start of the present line inside the piece at hand.
     piece_line_start: usize,
     fault: Option<Fault>,
-    limits: Limits,
+    pub(super) limits: Limits,
+    /// What ends the string or key at hand.
+    pub(super) quote: u8,
+    /// The digits of an unfinished `\u`.
+    pub(super) hex: [u8; 4],
+    /// The text began with a code fence.
+    pub(super) fenced: bool,
+    pub(super) repairs: Repairs,
 }
 
 impl Tokenizer {
     /// A tokenizer before the first byte.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: Limits, repairs: Repairs) -> Self {
         Self {
             state: State::Value,
             stack: Vec::new(),
@@ -109,13 +125,25 @@ impl Tokenizer {
             piece_line_start: 0,
             fault: None,
             limits,
+            quote: b'"',
+            hex: [0; 4],
+            fenced: false,
+            repairs,
         }
     }
 
     /// The whole value has been read (a number at the top ends only with the text, or white space).
     #[inline]
     pub fn is_complete(&self) -> bool {
-        self.state == State::End
+        match self.state {
+            State::End => !self.fenced,
+            state => state == State::FenceEnd,
+        }
+    }
+
+    /// The repairs asked for and made.
+    pub fn repairs(&self) -> &Repairs {
+        &self.repairs
     }
 
     /// Nothing but white space has come.
@@ -198,7 +226,11 @@ impl Tokenizer {
 
     /// Inside the text of a key or string, where any character may follow.
     pub fn is_in_text(&self) -> bool {
-        matches!(self.state, State::Text { .. })
+        match self.state {
+            State::Text { .. } => true,
+            State::Escape { escape, .. } => self.keeps(escape),
+            _ => false,
+        }
     }
 
     /// Takes half of a surrogate pair that stands for itself in text of another encoding.
@@ -226,7 +258,7 @@ impl Tokenizer {
             let number = self.end_number("", self.offset, sink);
             self.settle(number, &[])?;
         }
-        if self.state == State::End {
+        if self.is_complete() {
             return Ok(());
         }
         Err(self.fail(FaultKind::UnexpectedEnd(self.open()), self.received(), &[]))
@@ -235,11 +267,13 @@ impl Tokenizer {
     /// What is unfinished.
     pub fn open(&self) -> Open {
         match self.state {
-            State::Text { key: true } | State::Escape { key: true, .. } => Open::Key,
+            State::Text { key: true } | State::Escape { key: true, .. } | State::BareKey => Open::Key,
             State::Text { .. } | State::Escape { .. } => Open::String,
             State::Colon => Open::Colon,
             State::Number(_) => Open::Number,
             State::Word(..) => Open::Literal,
+            State::End if self.fenced => Open::Fence,
+            State::Fence { .. } | State::FenceWord => Open::Fence,
             State::Value | State::End if self.stack.is_empty() => Open::Value,
             _ if self.stack.last() == Some(&Container::Array) => Open::Array,
             _ => Open::Object,
@@ -249,7 +283,7 @@ impl Tokenizer {
     fn take<S: Sink>(&mut self, text: &str, sink: &mut S) -> Result<(), Refusal<S::Stop>> {
         let room = self.limits.text_length - self.offset;
         if text.len() > room {
-            let fits = text.floor_char_boundary(room);
+            let fits = (0..=room).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
             self.take(&text[..fits], sink)?;
             return Err(self.fail(FaultKind::TextTooLong, self.limits.text_length, &[]));
         }
@@ -289,325 +323,104 @@ impl Tokenizer {
                     continue;
                 }
                 State::Escape { key, escape } => {
-                    self.escape(escape, byte, base + at, key, sink)?;
-                    at += 1;
+                    at += usize::from(self.escape(escape, byte, base + at, key, sink)?);
                     continue;
                 }
                 State::Number(place) => {
                     at = self.number(place, text, at, at, sink)?;
                     continue;
                 }
-                State::Word(word, read) => {
-                    at = self.word(word, read, bytes, at, sink)?;
+                State::Word(word, literal, read) => {
+                    at = self.word(word, literal, read, bytes, at, sink)?;
                     continue;
                 }
+                State::BareKey => {
+                    at = self.bare_key(text, at, sink)?;
+                    continue;
+                }
+                State::FenceWord if is_fence_word(byte) => {
+                    at += 1;
+                    continue;
+                }
+                State::FenceWord => self.state = State::Value,
                 _ => {}
             }
-            if matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
+            if matches!(byte, b' ' | b'\n' | b'\t' | b'\r') && !matches!(self.state, State::Fence { .. }) {
                 at += 1;
                 if byte == b'\n' {
-                    self.line += 1;
-                    self.line_start = base + at;
-                    self.piece_line_start = at;
-                    self.wide = 0;
+                    self.new_line(at);
                 }
                 continue;
             }
             match (self.state, byte) {
                 (State::CommaOrEnd, b',') => {
-                    sink.comma(base + at)?;
+                    self.token_start = base + at;
+                    if !self.repairs.asks(Repair::TrailingCommas) {
+                        sink.comma(base + at)?;
+                    }
                     self.state = match self.stack.last() {
                         Some(Container::Object) => State::Key,
                         _ => State::Value,
                     };
                 }
                 (State::KeyOrEnd | State::Key, b'"') => {
-                    at = self.key(text, at + 1, sink)?;
+                    self.promised(sink)?;
+                    at = self.key(byte, text, at + 1, sink)?;
                     continue;
                 }
                 (State::Colon, b':') => self.state = State::Value,
-                (State::CommaOrEnd | State::KeyOrEnd, b'}') if self.stack.last() == Some(&Container::Object) => {
-                    sink.object_end(base + at + 1)?;
-                    self.stack.pop();
-                    self.state = self.after_value();
+                (State::CommaOrEnd | State::KeyOrEnd, b'}')
+                    if self.stack.last() == Some(&Container::Object) =>
+                {
+                    self.end_object(base + at + 1, sink)?;
                 }
-                (State::CommaOrEnd | State::ItemOrEnd, b']') if self.stack.last() == Some(&Container::Array) => {
-                    sink.array_end(base + at + 1)?;
-                    self.stack.pop();
-                    self.state = self.after_value();
+                (State::CommaOrEnd | State::ItemOrEnd, b']')
+                    if self.stack.last() == Some(&Container::Array) =>
+                {
+                    self.end_array(base + at + 1, sink)?;
                 }
-                (State::Value | State::ItemOrEnd, _) => {
+                (
+                    State::Value | State::ItemOrEnd,
+                    b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n',
+                ) => {
+                    self.promised(sink)?;
                     at = self.value(byte, text, at, sink)?;
                     continue;
                 }
-                (state, _) => return Err(Halt::Bad(Self::expected(state), base + at)),
+                _ => {
+                    at = self.repair(byte, text, at, sink)?;
+                    continue;
+                }
             }
             at += 1;
         }
         Ok(())
     }
 
-    fn expected(state: State) -> FaultKind {
-        match state {
-            State::Key | State::KeyOrEnd => FaultKind::ExpectedKey,
-            State::Colon => FaultKind::ExpectedColon,
-            State::CommaOrEnd => FaultKind::ExpectedCommaOrEnd,
-            State::End => FaultKind::TrailingData,
-            _ => FaultKind::ExpectedValue,
-        }
+    /// A line begins at this byte of the piece at hand.
+    pub(super) fn new_line(&mut self, at: usize) {
+        self.line += 1;
+        self.line_start = self.offset + at;
+        self.piece_line_start = at;
+        self.wide = 0;
     }
 
-    #[inline]
-    fn after_value(&self) -> State {
-        if self.stack.is_empty() { State::End } else { State::CommaOrEnd }
-    }
-
-    /// A value whose first byte stands at `at`; returns where reading goes on.
-    #[inline]
-    fn value<S: Sink>(&mut self, byte: u8, text: &str, at: usize, sink: &mut S) -> Run<usize, S::Stop> {
-        let begin = self.offset + at;
-        match byte {
-            b'"' => {
-                sink.value_begin(Kind::String, begin)?;
-                let start = at + 1;
-                let end = scan::plain_run(text.as_bytes(), start, b'"');
-                if text.as_bytes().get(end) == Some(&b'"') {
-                    sink.string(&text[start..end], begin + 1..self.offset + end)?;
-                    self.state = self.after_value();
-                    return Ok(end + 1);
-                }
-                sink.string_begin()?;
-                self.state = State::Text { key: false };
-                self.text_from(text, start, end, false, sink)
-            }
-            b'{' => {
-                sink.value_begin(Kind::Object, begin)?;
-                self.descend(Container::Object, begin)?;
-                sink.object_begin()?;
-                self.state = State::KeyOrEnd;
-                Ok(at + 1)
-            }
-            b'[' => {
-                sink.value_begin(Kind::Array, begin)?;
-                self.descend(Container::Array, begin)?;
-                sink.array_begin()?;
-                self.state = State::ItemOrEnd;
-                Ok(at + 1)
-            }
-            b't' | b'f' | b'n' => {
-                let word = match byte {
-                    b't' => Literal::True,
-                    b'f' => Literal::False,
-                    _ => Literal::Null,
-                };
-                sink.value_begin(Kind::Literal(word), begin)?;
-                self.word(word, 1, text.as_bytes(), at + 1, sink)
-            }
-            _ => {
-                let Some(place) = Place::first(byte) else {
-                    return Err(Halt::Bad(FaultKind::ExpectedValue, begin));
-                };
-                sink.value_begin(Kind::Number, begin)?;
-                self.token_start = begin;
-                self.number(place, text, at, at + 1, sink)
-            }
-        }
-    }
-
-    #[inline]
-    fn descend<E>(&mut self, container: Container, begin: usize) -> Run<(), E> {
-        if self.stack.len() >= self.limits.depth {
-            return Err(Halt::Bad(FaultKind::TooDeep, begin));
-        }
-        self.stack.push(container);
-        Ok(())
-    }
-
-    /// A key whose text begins at `start`.
-    #[inline]
-    fn key<S: Sink>(&mut self, text: &str, start: usize, sink: &mut S) -> Run<usize, S::Stop> {
-        let end = scan::plain_run(text.as_bytes(), start, b'"');
-        if text.as_bytes().get(end) == Some(&b'"') {
-            let key = &text[start..end];
-            sink.key_text(key, self.offset + start..self.offset + end)?;
-            sink.key(key, self.offset + end + 1)?;
-            self.state = State::Colon;
-            return Ok(end + 1);
-        }
-        self.state = State::Text { key: true };
-        self.text_from(text, start, end, true, sink)
-    }
-
-    #[inline]
-    fn text<S: Sink>(&mut self, text: &str, at: usize, key: bool, sink: &mut S) -> Run<usize, S::Stop> {
-        let end = scan::plain_run(text.as_bytes(), at, b'"');
-        self.text_from(text, at, end, key, sink)
-    }
-
-    /// The plain run `at..end` of a key or string, and what stands behind it.
-    #[inline]
-    fn text_from<S: Sink>(
-        &mut self,
-        text: &str,
-        at: usize,
-        end: usize,
-        key: bool,
-        sink: &mut S,
-    ) -> Run<usize, S::Stop> {
-        if end > at {
-            self.piece(&text[at..end], self.offset + at..self.offset + end, key, sink)?;
-        }
-        let place = self.offset + end;
-        match text.as_bytes().get(end) {
-            None => return Ok(end),
-            Some(b'"') if key => {
-                let name = std::mem::take(&mut self.token);
-                let told = sink.key(&name, place + 1);
-                self.token = name;
-                self.token.clear();
-                told?;
-                self.state = State::Colon;
-            }
-            Some(b'"') => {
-                sink.string_end(place + 1)?;
-                self.state = self.after_value();
-            }
-            Some(b'\\') => {
-                sink.escape_begin(place)?;
-                self.token_start = place;
-                self.state = State::Escape { key, escape: Escape::Backslash };
-            }
-            Some(_) => return Err(Halt::Bad(FaultKind::ControlCharacter, place)),
-        }
-        Ok(end + 1)
-    }
-
-    /// One decoded piece of a key or string.
-    #[inline]
-    fn piece<S: Sink>(
-        &mut self,
-        piece: &str,
-        from: std::ops::Range<usize>,
-        key: bool,
-        sink: &mut S,
-    ) -> Run<(), S::Stop> {
-        if key {
-            self.token.push_str(piece);
-            sink.key_text(piece, from)?;
-        } else {
-            sink.string_text(piece, from)?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn escape<S: Sink>(
-        &mut self,
-        escape: Escape,
-        byte: u8,
-        place: usize,
-        key: bool,
-        sink: &mut S,
-    ) -> Run<(), S::Stop> {
-        match escape.step(byte) {
-            Step::More(escape) => self.state = State::Escape { key, escape },
-            Step::Done(character) => {
-                let mut utf8 = [0; 4];
-                self.piece(character.encode_utf8(&mut utf8), self.token_start..place + 1, key, sink)?;
-                self.state = State::Text { key };
-            }
-            Step::Bad(kind, back) => return Err(Halt::Bad(kind, place - back)),
-        }
-        Ok(())
-    }
-
-    /// Reads a number on from `at`; its part in this text begins at `start`.
-    #[inline]
-    fn number<S: Sink>(
-        &mut self,
-        place: Place,
-        text: &str,
-        start: usize,
-        at: usize,
-        sink: &mut S,
-    ) -> Run<usize, S::Stop> {
-        match place.advance(text.as_bytes(), at) {
-            Stopped::Bad(bad) => Err(Halt::Bad(FaultKind::BadNumber, self.offset + bad)),
-            Stopped::Open(place) => {
-                self.token.push_str(&text[start..]);
-                self.check_digits(&self.token)?;
-                self.state = State::Number(place);
-                Ok(text.len())
-            }
-            Stopped::Ended(end) => {
-                let place = self.offset + end;
-                self.end_number(&text[start..end], place, sink)?;
-                Ok(end)
-            }
-        }
-    }
-
-    #[inline]
-    fn end_number<S: Sink>(&mut self, part: &str, end: usize, sink: &mut S) -> Run<(), S::Stop> {
-        let whole = if self.token.is_empty() {
-            part
-        } else {
-            self.token.push_str(part);
-            &self.token
-        };
-        self.check_digits(whole)?;
-        let Some(number) = Number::read(whole) else {
-            return Err(Halt::Bad(FaultKind::NumberOutOfRange, self.token_start));
-        };
-        sink.number(number, end)?;
-        self.token.clear();
+    pub(super) fn end_object<S: Sink>(&mut self, end: usize, sink: &mut S) -> Run<(), S::Stop> {
+        sink.object_end(end)?;
+        self.stack.pop();
         self.state = self.after_value();
         Ok(())
     }
 
-    #[inline]
-    fn check_digits<E>(&self, number: &str) -> Run<(), E> {
-        if number.len() > self.limits.number_digits
-            && number.bytes().filter(u8::is_ascii_digit).count() > self.limits.number_digits
-        {
-            return Err(Halt::Bad(FaultKind::NumberTooLong, self.token_start));
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn word<S: Sink>(
-        &mut self,
-        word: Literal,
-        read: u8,
-        bytes: &[u8],
-        mut at: usize,
-        sink: &mut S,
-    ) -> Run<usize, S::Stop> {
-        let rest = &word.text().as_bytes()[usize::from(read)..];
-        for (read, &expected) in (read..).zip(rest) {
-            match bytes.get(at) {
-                Some(&byte) if byte == expected => at += 1,
-                Some(_) => return Err(Halt::Bad(FaultKind::BadLiteral, self.offset + at)),
-                None => {
-                    self.state = State::Word(word, read);
-                    return Ok(at);
-                }
-            }
-        }
-        sink.literal(word, self.offset + at)?;
+    pub(super) fn end_array<S: Sink>(&mut self, end: usize, sink: &mut S) -> Run<(), S::Stop> {
+        sink.array_end(end)?;
+        self.stack.pop();
         self.state = self.after_value();
-        Ok(at)
+        Ok(())
     }
 }
 
-impl Literal {
-    /// The word itself.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::True => "true",
-            Self::False => "false",
-            Self::Null => "null",
-        }
-    }
+/// The word behind an opening fence names a language.
+fn is_fence_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
 }

@@ -3,7 +3,12 @@
 /// Bytes looked at together; compilers turn the fixed-size loops below into vector compares.
 const BLOCK: usize = 16;
 
+/// Without branches, so that a block of bytes is one vector compare.
 #[inline]
+#[allow(
+    clippy::needless_bitwise_bool,
+    reason = "a branch for each test keeps the loop from being vector code"
+)]
 fn ends_run(byte: u8, quote: u8) -> bool {
     (byte == quote) | (byte == b'\\') | (byte < 0x20)
 }
@@ -35,6 +40,10 @@ pub fn digits(bytes: &[u8], from: usize) -> usize {
 }
 
 /// How many bytes continue a character: bytes minus this is characters.
+#[inline]
 pub fn continuation_bytes(bytes: &[u8]) -> usize {
+    if bytes.is_ascii() {
+        return 0;
+    }
     bytes.iter().map(|&byte| usize::from(byte & 0xC0 == 0x80)).sum()
 }

@@ -33,11 +33,23 @@ pub enum Literal {
     Null,
 }
 
+impl Literal {
+    /// The word itself.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::True => "true",
+            Self::False => "false",
+            Self::Null => "null",
+        }
+    }
+}
+
 /// Receives the events of one text in document order.
 ///
 /// Every value is one of: `object_begin`, (`key`, value)*, `object_end`; `array_begin`, value*, `array_end`;
 /// `string_begin`, `string_text`*, `string_end`; `number`; `literal`. What a method returns as `Err` stops the
-/// tokenizer for good.
+/// tokenizer for good: it must not be used after that.
+#[allow(clippy::missing_errors_doc, reason = "one rule for all methods, stated above")]
 pub trait Sink {
     /// Why the listener wants no more.
     type Stop;
