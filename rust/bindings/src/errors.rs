@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyString, PyType};
 use toolhead_core::schema::SchemaError;
 
 static SCHEMA_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -11,8 +11,12 @@ static VALIDATION_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 const MODULE: &str = "toolhead.errors";
 
-fn raised(class: PyResult<&Bound<'_, PyType>>, arguments: impl for<'p> pyo3::call::PyCallArgs<'p>, options: &Bound<'_, PyDict>) -> PyErr {
-    match class.and_then(|class| class.call(arguments, Some(options))) {
+fn raised<'py>(
+    class: PyResult<&Bound<'py, PyType>>,
+    argument: Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyErr {
+    match class.and_then(|class| class.call((argument,), Some(options))) {
         Ok(error) => PyErr::from_value(error),
         Err(error) => error,
     }
@@ -27,7 +31,7 @@ pub(crate) fn schema_error(py: Python<'_>, error: &SchemaError) -> PyErr {
         Ok::<_, PyErr>(options)
     };
     match build() {
-        Ok(options) => raised(SCHEMA_ERROR.import(py, MODULE, "SchemaError"), (error.to_string(),), &options),
+        Ok(options) => raised(SCHEMA_ERROR.import(py, MODULE, "SchemaError"), PyString::new(py, &error.to_string()).into_any(), &options),
         Err(error) => error,
     }
 }
@@ -52,16 +56,20 @@ pub(crate) fn decode_error(py: Python<'_>, fault: &Fault) -> PyErr {
         Ok::<_, PyErr>(options)
     };
     match build() {
-        Ok(options) => raised(DECODE_ERROR.import(py, MODULE, "DecodeError"), (&*fault.message,), &options),
+        Ok(options) => raised(DECODE_ERROR.import(py, MODULE, "DecodeError"), PyString::new(py, &fault.message).into_any(), &options),
         Err(error) => error,
     }
 }
 
 /// `ValidationError(issues, value=...)`
-pub(crate) fn validation_error(py: Python<'_>, issues: Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn validation_error<'py>(
+    py: Python<'py>,
+    issues: Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> PyErr {
     let options = PyDict::new(py);
     if let Err(error) = options.set_item("value", value) {
         return error;
     }
-    raised(VALIDATION_ERROR.import(py, MODULE, "ValidationError"), (issues,), &options)
+    raised(VALIDATION_ERROR.import(py, MODULE, "ValidationError"), issues, &options)
 }

@@ -10,7 +10,6 @@ use toolhead_core::issue::{Detail, Issue as CoreIssue, Param, Step};
 use toolhead_core::keywords::Keyword;
 use toolhead_core::plan::Plan;
 
-use crate::ffi::read::Raw;
 use crate::py_instance::PyValue;
 use crate::to_python;
 

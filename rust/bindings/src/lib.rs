@@ -3,12 +3,41 @@
 
 use pyo3::prelude::*;
 
+mod defaults;
+mod errors;
+mod ffi;
+mod host;
+mod input_stream;
+mod issue;
+mod limits;
+mod meta_schemas;
+mod py_instance;
+mod py_number;
+mod repeated;
+mod to_python;
+mod validator;
+
 #[pymodule]
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::input_stream::{Change, InputStream};
+    #[pymodule_export]
+    use crate::issue::Issue;
+    #[pymodule_export]
+    use crate::limits::{_restore_limits, Limits};
+    #[pymodule_export]
+    use crate::validator::{_restore_validator, Validator};
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        crate::ffi::method::add::<crate::validator::IsValid>(py)?;
+        crate::ffi::method::add::<crate::validator::Validate>(py)?;
+        crate::ffi::method::add::<crate::validator::Decode>(py)?;
+        crate::ffi::method::add::<crate::validator::IsValidJson>(py)?;
+        module.add("MISSING", crate::input_stream::missing(py)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -73,7 +73,19 @@ pub(crate) fn _restore_limits(
     Limits::new(depth, text_length, issues, number_digits, regex_steps)
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        let CoreLimits { depth, text_length, issues, number_digits, regex_steps } = CoreLimits::default();
+        Self { depth, text_length, issues, number_digits, regex_steps }
+    }
+}
+
 impl Limits {
+    /// Issues listed for one value.
+    pub(crate) fn issues(&self) -> usize {
+        self.issues
+    }
+
     /// The limits for the core.
     pub(crate) fn to_core(&self) -> CoreLimits {
         CoreLimits {

@@ -17,12 +17,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            depth: 200,
-            text_length: 64 << 20,
-            issues: 100,
-            number_digits: 4300,
-            regex_steps: 1_000_000,
-        }
+        Self { depth: 200, text_length: 64 << 20, issues: 100, number_digits: 4300, regex_steps: 1_000_000 }
     }
 }

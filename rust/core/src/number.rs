@@ -30,7 +30,7 @@ pub struct Decimal {
 /// Hexadecimal digits of the longest integer that is compared: some 20,000 decimal digits.
 const MOST_HEXADECIMAL: usize = 16_384;
 /// Doubles hold every integer up to here exactly.
-const EXACT_DOUBLE: i64 = 1 << 53;
+const EXACT_DOUBLE: u64 = 1 << 53;
 
 impl Decimal {
     /// Reads the grammar of a JSON number (also without a leading digit restriction, as `Decimal` prints).
@@ -181,7 +181,7 @@ impl Number {
     /// Exact order of two numbers.
     #[allow(clippy::cast_precision_loss, reason = "only below 2^53, where doubles are exact")]
     pub fn compare(&self, other: &Self) -> Ordering {
-        let small = |value: i64| value.abs() <= EXACT_DOUBLE;
+        let small = |value: i64| value.unsigned_abs() <= EXACT_DOUBLE;
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),

@@ -64,5 +64,5 @@ pub(crate) fn add<M: UnaryMethod>(py: Python<'_>) -> PyResult<()> {
     let descriptor = unsafe { ffi::PyDescr_NewMethod(class.as_type_ptr(), definition) };
     // SAFETY: a new reference, or null with an exception.
     let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor)? };
-    class.setattr(M::NAME.to_str()?, descriptor)
+    class.setattr(M::NAME.to_string_lossy(), descriptor)
 }

@@ -1,4 +1,17 @@
 //! JSON text: the resumable tokenizer for streams and the whole-text scanner for decoding (RFC 8259).
 
+mod escape;
+pub mod fault;
+pub mod faults;
 pub mod number;
+pub mod partial;
+pub mod repair;
+mod repairing;
+pub mod scan;
+
+mod scan_number;
+pub mod sink;
 pub mod string;
+mod tokens;
+
+pub use scan_number::Number;

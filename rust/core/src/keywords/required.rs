@@ -4,7 +4,6 @@ use super::Keyword;
 use super::properties::mention;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind};
-use crate::issue::Detail;
 use crate::plan::ObjectRule;
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};

@@ -1,0 +1,108 @@
+# Every command of the project; `make help` lists them. Each works from a fresh clone: the first run creates .venv and
+# builds the release wheel, later runs rebuild only what changed (stamp files in .venv/stamps).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+BENCH_VENV := .venv-bench
+BENCH := $(BENCH_VENV)/bin/python
+BENCH_ENV := PYTHONPATH=benches
+WHEEL := dist/toolhead-*.whl
+MATURIN := maturin>=1.9,<2
+
+# rustup's own folder counts although a shell may not have read its profile yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The interpreter that pyo3's build script asks, outside maturin: the one the wheel is built for.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+SOURCES := $(sort Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
+  $(shell find rust python -type f ! -path '*/__pycache__/*' ! -name '*.so' ! -name '*.pyd'))
+
+.PHONY: help demo test test-rust test-python lint format bench bench-validate bench-stream bench-call wheel clean FORCE
+.DELETE_ON_ERROR:
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMPS)/wheel ## the main job: recorded model streams through real tools
+	@$(BIN)/toolhead demo
+
+test: test-rust test-python ## all tests (Rust core, then Python)
+
+test-rust: .ci-check ## the tests of the Rust core
+	cargo test --locked --package toolhead-core
+
+test-python: $(STAMPS)/extra-test ## the Python tests, against the installed release wheel
+	$(BIN)/pytest --numprocesses 2
+
+lint: $(STAMPS)/extra-lint ## format, lints, types, stub test, import contracts
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/stubtest toolhead._core
+	$(BIN)/lint-imports
+
+format: $(STAMPS)/extra-lint ## rewrite the sources in the project's format
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --exit-zero
+	$(BIN)/ruff format
+
+bench: $(BENCH_VENV)/stamp ## the project's own benchmarks (pytest-benchmark)
+	$(BENCH) -m pytest benches/python --benchmark-only --numprocesses 0
+
+bench-validate: $(BENCH_VENV)/stamp ## validation, decode, errors, compile beside all peers; records and plots
+	$(BENCH_ENV) $(BENCH) -m peers validate
+
+bench-stream: $(BENCH_VENV)/stamp ## partial values while the text arrives, beside all peers; records and plots
+	$(BENCH_ENV) $(BENCH) -m peers stream
+
+bench-call: $(BENCH_VENV)/stamp ## one awaited validated call, beside all peers; records and plots
+	$(BENCH_ENV) $(BENCH) -m peers call
+
+wheel: $(STAMPS)/wheel ## the release wheel, in dist/
+	@ls $(WHEEL)
+
+clean: ## remove what the commands above created
+	rm -rf $(VENV) $(BENCH_VENV) dist target
+
+# --------------------------------------------------------------------------------------------------- set-up
+
+.PHONY: .ci-check
+.ci-check:
+	@PYTHON='$(PYTHON)' .ci/check
+
+$(STAMPS)/venv: | .ci-check
+	@echo '== creating $(VENV)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip '$(MATURIN)'
+	@mkdir -p $(STAMPS) && touch $@
+
+# Changes when a source file appears or disappears, which no modification time tells.
+$(STAMPS)/sources: FORCE | $(STAMPS)/venv
+	@echo '$(SOURCES)' | cmp -s - $@ || echo '$(SOURCES)' > $@
+
+$(STAMPS)/wheel: $(SOURCES) $(STAMPS)/sources $(STAMPS)/venv | .ci-check
+	@echo '== building and installing the release wheel'
+	rm -f $(WHEEL)
+	$(BIN)/maturin build --release --locked --interpreter $(BIN)/python --out dist
+	$(BIN)/python -m pip install --quiet $(WHEEL)
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(WHEEL)
+	@touch $@
+
+$(STAMPS)/extra-%: $(STAMPS)/wheel
+	@echo '== installing what "$*" needs'
+	$(BIN)/python -m pip install --quiet "$$(ls $(WHEEL))[$*]"
+	@touch $@
+
+$(BENCH_VENV)/stamp: $(STAMPS)/wheel
+	@echo '== installing the peers into $(BENCH_VENV)'
+	test -x $(BENCH) || $(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH) -m pip install --quiet --upgrade pip
+	$(BENCH) -m pip install --quiet "$$(ls $(WHEEL))[bench]"
+	$(BENCH) -m pip install --quiet --force-reinstall --no-deps $(WHEEL)
+	@touch $@

@@ -1,0 +1,379 @@
+//! `InputStream`: tool arguments while they arrive (public API, section 5).
+//!
+//! All state sits behind one lock that is never waited for: code that a push runs by chance (a finalizer) and a
+//! second thread get an error instead of a torn value.
+
+mod by_path;
+mod changes;
+mod keys;
+mod live;
+mod missing;
+mod place;
+mod snapshot;
+mod walk;
+
+use std::sync::{Mutex, MutexGuard};
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use toolhead_core::json::fault::Fault;
+use toolhead_core::json::partial::{Refusal, Tokenizer};
+use toolhead_core::json::repair::{Repair, Repairs};
+use toolhead_core::limits::Limits;
+
+pub(crate) use changes::Change;
+pub(crate) use missing::missing;
+
+use live::{Builder, Live};
+use walk::walk;
+
+/// What is behind the lock.
+struct State {
+    tokenizer: Tokenizer,
+    live: Live,
+    /// The first half of a surrogate pair whose second half may come with the next `str`.
+    half: Option<u16>,
+    /// Nothing may be pushed any more, and why.
+    ended: Option<&'static str>,
+}
+
+/// The arguments of one call while they arrive: text in, a live value out.
+///
+/// The total cost is linear in the text whatever the deltas, and any cut of the text gives the same result. Nothing
+/// shown is taken back, but for a repeated key without a schema, whose last value wins. Text that is no JSON makes the
+/// state "rejected"; what came before it stays readable, and `finish()` says what was wrong and where.
+///
+/// Args:
+///     validator: judges the finished value; None accepts every JSON value.
+///     repair: names of repairs to make on the way; none by default.
+///
+/// Raises:
+///     ValueError: an unknown name in `repair`.
+#[pyclass(frozen, module = "toolhead._core")]
+pub(crate) struct InputStream {
+    state: Mutex<State>,
+    validator: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl InputStream {
+    #[new]
+    #[pyo3(signature = (validator=None, *, repair=None))]
+    fn new(validator: Option<Bound<'_, PyAny>>, repair: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let repairs = repair.map_or_else(|| Ok(Repairs::default()), |names| asked_repairs(&names))?;
+        let validator = validator.filter(|validator| !validator.is_none());
+        if let Some(validator) = &validator
+            && !validator.hasattr("validate")?
+        {
+            return Err(PyTypeError::new_err("validator: expected a Validator or None"));
+        }
+        let state = State {
+            tokenizer: Tokenizer::new(Limits::default(), repairs),
+            live: Live::default(),
+            half: None,
+            ended: None,
+        };
+        Ok(Self { state: Mutex::new(state), validator: validator.map(Bound::unbind) })
+    }
+
+    /// Reads the next delta.
+    ///
+    /// Args:
+    ///     delta: text, or UTF-8 bytes, which may be cut inside a character.
+    ///
+    /// Returns:
+    ///     "open", "complete" when the whole value is there, or "rejected" when no text can make it valid any more; a
+    ///     rejected stream ignores what follows.
+    ///
+    /// Raises:
+    ///     TypeError: neither str nor bytes.
+    ///     RuntimeError: the stream is finished, or in use.
+    ///     ValueError: the stream is fed by `push_path`.
+    fn push<'py>(&self, delta: &Bound<'py, PyAny>) -> PyResult<&'py Bound<'py, PyString>> {
+        let mut state = self.state()?;
+        state.take(delta)?;
+        Ok(state.name(delta.py()))
+    }
+
+    /// Reads several deltas, for less than a `push` each; otherwise like it.
+    ///
+    /// Args:
+    ///     deltas: an iterable of str or bytes.
+    fn push_many<'py>(&self, deltas: &Bound<'py, PyAny>) -> PyResult<&'py Bound<'py, PyString>> {
+        if deltas.is_instance_of::<PyString>() || deltas.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err(
+                "push_many() takes an iterable of deltas; one delta goes to push()",
+            ));
+        }
+        for delta in deltas.try_iter()? {
+            self.state()?.take(&delta?)?;
+        }
+        Ok(self.state()?.name(deltas.py()))
+    }
+
+    /// Takes a value, or a piece of a string, at a path: for providers that send no JSON text.
+    ///
+    /// Args:
+    ///     path: keys and indices from the root; missing containers on the way are made.
+    ///     `value_or_text`: text is appended to the string at `path`, which begins with the first piece; an int, float,
+    ///         bool or None is set; an empty dict or list begins a container.
+    ///     closed: the string is finished. Everything else is finished when it is set.
+    ///
+    /// Raises:
+    ///     ValueError: the path contradicts what is there, or leaves a gap in an array; or text was pushed.
+    ///     TypeError: a path or value of another type.
+    fn push_path<'py>(
+        &self,
+        path: &Bound<'py, PyAny>,
+        value_or_text: &Bound<'py, PyAny>,
+        closed: bool,
+    ) -> PyResult<&'py Bound<'py, PyString>> {
+        let mut state = self.state()?;
+        state.take_at(path, value_or_text, closed)?;
+        Ok(state.name(path.py()))
+    }
+
+    /// The value so far, `MISSING` before anything is certain: one live object that later pushes go on filling.
+    ///
+    /// Reading it is free, at every push. A reader who keeps a *growing string* of it over the next push makes the
+    /// stream copy that string, once a push; so to follow a long text, use `changes()`, which stays linear. Do not
+    /// change the value, and take a `snapshot()` for another thread or for later.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.state()?.live.root {
+            Some(root) => Ok(root.bind(py).clone()),
+            None => Ok(missing(py)?.into_any()),
+        }
+    }
+
+    /// An independent copy of the value so far; costs the size of the value.
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.state()?.live.root {
+            Some(root) => snapshot::snapshot(root.bind(py)),
+            None => Ok(missing(py)?.into_any()),
+        }
+    }
+
+    /// What changed since the last call, oldest first; at the first call, since the beginning.
+    ///
+    /// Replayed onto an empty root, the changes give the value. The pieces of a string are merged up to the call.
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.state()?.live.take_changes(py)
+    }
+
+    /// JSON Pointers of the values that are finished, children before their containers; costs the size of the value.
+    #[getter]
+    fn completed(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let state = self.state()?;
+        let mut completed = Vec::new();
+        let Some(root) = &state.live.root else { return Ok(completed) };
+        walk(&state.live, root.bind(py), |_, _, path, open| {
+            if !open {
+                completed.push(pointer(path)?);
+            }
+            Ok(())
+        })?;
+        Ok(completed)
+    }
+
+    /// Violations of the schema that are certain already.
+    #[getter]
+    #[expect(clippy::unused_self, reason = "only a schema finds violations before the end")]
+    fn issues<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
+        PyList::empty(py)
+    }
+
+    /// The repairs made so far, one line each: the name, how often, and the byte of the first place.
+    #[getter]
+    fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let state = self.state()?;
+        let made = state.tokenizer.repairs().made().iter();
+        PyTuple::new(
+            py,
+            made.map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first)),
+        )
+    }
+
+    /// Ends the text.
+    ///
+    /// Returns:
+    ///     The value, validated if the stream has a validator.
+    ///
+    /// Raises:
+    ///     DecodeError: the text is no JSON, or cut off (`is_incomplete`): it is never completed.
+    ///     ValidationError: the validator refuses the value.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let value = {
+            let mut state = self.state()?;
+            state.end(py)?;
+            state.live.root.as_ref().map(|root| root.bind(py).clone())
+        };
+        let value = value.ok_or_else(|| PyRuntimeError::new_err("a finished text has no value"))?;
+        match &self.validator {
+            Some(validator) => validator.bind(py).call_method1(intern!(py, "validate"), (value,)),
+            None => Ok(value),
+        }
+    }
+}
+
+impl InputStream {
+    #[inline]
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        self.state.try_lock().map_err(|_| {
+            PyRuntimeError::new_err(
+                "the stream is being used by another thread, or by code that it runs itself",
+            )
+        })
+    }
+}
+
+impl State {
+    /// Ends the text, or the values at paths.
+    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.ended.get_or_insert("the stream is finished");
+        if let Some(by_path) = &mut self.live.by_path {
+            if let Some(fault) = by_path.finish() {
+                return Err(decode_error(py, fault));
+            }
+            return Ok(());
+        }
+        match self.tokenizer.finish(&mut Builder { live: &mut self.live, py }) {
+            Ok(()) => Ok(()),
+            Err(Refusal::Fault(fault)) => Err(decode_error(py, fault)),
+            Err(Refusal::Stop(error)) => Err(error),
+        }
+    }
+
+    /// Takes one value or piece of text at a path.
+    fn take_at(&mut self, path: &Bound<'_, PyAny>, content: &Bound<'_, PyAny>, closed: bool) -> PyResult<()> {
+        if let Some(why) = self.ended {
+            return Err(PyRuntimeError::new_err(why));
+        }
+        if self.tokenizer.received() > 0 {
+            return Err(PyValueError::new_err("the stream is fed by push(): it takes no values at paths"));
+        }
+        let mut by_path = self.live.by_path.take().unwrap_or_default();
+        let outcome = by_path.push(&mut self.live, path, content, closed);
+        self.live.by_path = Some(by_path);
+        outcome
+    }
+
+    /// Reads one delta; text that is no JSON shows in the state, not as an error.
+    #[inline]
+    fn take(&mut self, delta: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some(why) = self.ended {
+            return Err(PyRuntimeError::new_err(why));
+        }
+        if self.live.by_path.is_some() {
+            return Err(PyValueError::new_err("the stream is fed by push_path(): it takes no text"));
+        }
+        let mut builder = Builder { live: &mut self.live, py: delta.py() };
+        let outcome = if let Ok(text) = delta.cast::<PyString>() {
+            match text.to_str() {
+                Ok(text) if self.half.is_none() => self.tokenizer.push(text, &mut builder),
+                _ => self.take_units(text),
+            }
+        } else if self.half.is_some() {
+            self.tokenizer.push_half(&mut builder)
+        } else if let Ok(bytes) = delta.cast::<PyBytes>() {
+            self.tokenizer.push_bytes(bytes.as_bytes(), &mut builder)
+        } else {
+            let given = delta.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("a delta is str or bytes, not {given}")));
+        };
+        match outcome {
+            Ok(()) | Err(Refusal::Fault(_)) => Ok(()),
+            Err(Refusal::Stop(error)) => {
+                self.ended = Some("an earlier push failed");
+                Err(error)
+            }
+        }
+    }
+
+    /// Text with surrogates in it, as decoders of UTF-16 leave them when they cut a pair in two: the halves of two
+    /// deltas are joined, a half alone is refused.
+    #[cold]
+    fn take_units(&mut self, text: &Bound<'_, PyString>) -> Result<(), Refusal<PyErr>> {
+        let units = utf16(text).map_err(Refusal::Stop)?;
+        let mut builder = Builder { live: &mut self.live, py: text.py() };
+        let mut units = self.half.take().into_iter().chain(units).peekable();
+        while let Some(unit) = units.next() {
+            if matches!(unit, 0xD800..=0xDBFF) && units.peek().is_none() && self.tokenizer.is_in_text() {
+                self.half = Some(unit);
+                break;
+            }
+            let low = units.next_if(|low| matches!((unit, low), (0xD800..=0xDBFF, 0xDC00..=0xDFFF)));
+            match char::decode_utf16(std::iter::once(unit).chain(low)).next() {
+                Some(Ok(character)) => {
+                    self.tokenizer.push(character.encode_utf8(&mut [0; 4]), &mut builder)?;
+                }
+                _ => return self.tokenizer.push_half(&mut builder),
+            }
+        }
+        Ok(())
+    }
+
+    /// The state as Python sees it.
+    #[inline]
+    fn name<'py>(&self, py: Python<'py>) -> &'py Bound<'py, PyString> {
+        if self.tokenizer.fault().is_some() {
+            intern!(py, "rejected")
+        } else if self.tokenizer.is_complete() {
+            intern!(py, "complete")
+        } else {
+            intern!(py, "open")
+        }
+    }
+}
+
+/// The repairs behind these names.
+fn asked_repairs(names: &Bound<'_, PyAny>) -> PyResult<Repairs> {
+    if names.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("repair: expected a set of names, not one str"));
+    }
+    let mut repairs = Repairs::default();
+    for name in names.try_iter()? {
+        let name = name?;
+        let known = name.cast::<PyString>().ok().and_then(|name| {
+            Repair::ALL.into_iter().find(|repair| name.to_str().is_ok_and(|name| name == repair.name()))
+        });
+        let Some(repair) = known else {
+            let all = Repair::ALL.map(Repair::name).join(", ");
+            return Err(PyValueError::new_err(format!("repair: {} is none of {all}", name.repr()?)));
+        };
+        repairs.ask(repair);
+    }
+    Ok(repairs)
+}
+
+fn utf16(text: &Bound<'_, PyString>) -> PyResult<Vec<u16>> {
+    let encoded = text.call_method1(intern!(text.py(), "encode"), ("utf-16-le", "surrogatepass"))?;
+    let (pairs, _) = encoded.cast::<PyBytes>()?.as_bytes().as_chunks::<2>();
+    Ok(pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect())
+}
+
+/// A path as a JSON Pointer (RFC 6901).
+fn pointer(path: &Bound<'_, PyTuple>) -> PyResult<String> {
+    let mut pointer = String::new();
+    for step in path.iter_borrowed() {
+        pointer.push('/');
+        pointer.push_str(&step.str()?.to_str()?.replace('~', "~0").replace('/', "~1"));
+    }
+    Ok(pointer)
+}
+
+/// `toolhead.errors.DecodeError` for a fault of the text.
+fn decode_error(py: Python<'_>, fault: Fault) -> PyErr {
+    let make = || {
+        let place = PyDict::new(py);
+        place.set_item("offset", fault.offset)?;
+        place.set_item("line", fault.line)?;
+        place.set_item("column", fault.column)?;
+        place.set_item("is_incomplete", fault.is_incomplete())?;
+        let class = py.import("toolhead.errors")?.getattr("DecodeError")?;
+        class.call((fault.to_string(),), Some(&place))
+    };
+    make().map_or_else(|error| error, PyErr::from_value)
+}

@@ -1,0 +1,345 @@
+//! The live value: the sink that turns the tokenizer's events into Python objects while they grow.
+//!
+//! Containers are the same objects from their first byte on; a string is one object as long as nobody keeps it
+//! (see `ffi::growing_str`). What changed is written down only once somebody has asked for changes.
+
+use std::ops::Range;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use toolhead_core::json::Number;
+use toolhead_core::json::sink::{Literal, Sink};
+
+use super::by_path::ByPath;
+use super::changes::Changes;
+use super::keys::Keys;
+use super::place::Place;
+use super::walk::{Visit, walk};
+use crate::ffi::growing_str::{self, GrowingStr};
+use crate::ffi::path;
+
+/// An open container and the place of its newest child.
+pub(super) struct Frame {
+    pub(super) container: Container,
+    /// The key that came last, in an object.
+    key: Option<Py<PyString>>,
+    /// Items so far, in an array.
+    count: usize,
+    /// Where the container stands; known while changes are written down.
+    path: Option<Py<PyTuple>>,
+}
+
+pub(super) enum Container {
+    Object(Py<PyDict>),
+    Array(Py<PyList>),
+}
+
+impl Container {
+    pub(super) fn as_any(&self) -> &Py<PyAny> {
+        match self {
+            Self::Object(object) => object.as_any(),
+            Self::Array(array) => array.as_any(),
+        }
+    }
+}
+
+impl Frame {
+    /// The key or index of the newest child.
+    pub(super) fn step<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.key {
+            Some(key) => Ok(key.bind(py).clone().into_any()),
+            None => Ok(self.count.saturating_sub(1).into_pyobject(py)?.into_any()),
+        }
+    }
+}
+
+/// The value so far.
+#[derive(Default)]
+pub(super) struct Live {
+    /// None until anything is certain.
+    pub(super) root: Option<Py<PyAny>>,
+    pub(super) frames: Vec<Frame>,
+    /// The string that is growing.
+    pub(super) tip: Option<GrowingStr>,
+    /// What is open when values arrive at paths.
+    pub(super) by_path: Option<ByPath>,
+    keys: Keys,
+    changes: Option<Changes>,
+}
+
+impl Live {
+    /// The changes being written down, if they are.
+    pub(super) fn changes(&mut self) -> Option<&mut Changes> {
+        self.changes.as_mut()
+    }
+
+    /// What changed since the last call.
+    pub(super) fn take_changes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        if self.changes.is_none() {
+            self.write_down_changes(py)?;
+        }
+        let Some(changes) = &mut self.changes else { return Ok(PyList::empty(py)) };
+        if let Some(tip) = &self.tip {
+            changes.catch_up(py, tip)?;
+        }
+        Ok(changes.take(py))
+    }
+
+    /// From now on changes are written down; what is there already is the first of them.
+    fn write_down_changes(&mut self, py: Python<'_>) -> PyResult<()> {
+        let mut here = PyTuple::empty(py);
+        for frame in &mut self.frames {
+            let step = frame.step(py)?;
+            frame.path = Some(here.clone().unbind());
+            here = path::extended(&here, step)?;
+        }
+        let mut changes = Changes::new(py);
+        if let Some(root) = &self.root {
+            walk(self, root.bind(py), |visit, value, path, open| {
+                let place = || Place::Path(path.clone().unbind());
+                match &visit {
+                    Visit::Begin => changes.set(place(), empty_like(value))?,
+                    Visit::Leaf => changes.set(place(), value.clone())?,
+                    Visit::End => {}
+                }
+                let ends = matches!(visit, Visit::End) || value.is_instance_of::<PyString>();
+                if ends && !open { changes.close(place(), value.clone()) } else { Ok(()) }
+            })?;
+        }
+        if let Some(tip) = &self.tip {
+            changes.resume_text(Place::Path(here.unbind()), tip.length());
+        }
+        self.changes = Some(changes);
+        Ok(())
+    }
+
+    /// Whether more may come into this container, which `depth` others enclose.
+    pub(super) fn is_open_container(&self, depth: usize, container: &Bound<'_, PyAny>) -> bool {
+        if let Some(by_path) = &self.by_path {
+            return !by_path.ended;
+        }
+        self.frames.get(depth).is_some_and(|frame| frame.container.as_any().is(container))
+    }
+
+    /// Whether the value at `path`, which `depth` containers enclose, is the string that grows.
+    pub(super) fn is_open_leaf(&self, depth: usize, path: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let py = path.py();
+        if let Some(by_path) = &self.by_path {
+            return by_path.is_open(path);
+        }
+        if self.tip.is_none() || depth != self.frames.len() {
+            return Ok(false);
+        }
+        for (frame, step) in self.frames.iter().zip(path.iter_borrowed()) {
+            if !frame.step(py)?.eq(step)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where the newest value stands, while changes are written down.
+    #[inline]
+    fn newest_place(&self, py: Python<'_>) -> Place {
+        match self.frames.last() {
+            Some(Frame { path: Some(parent), key: Some(key), .. }) => {
+                Place::Member(parent.clone_ref(py), key.clone_ref(py))
+            }
+            Some(Frame { path: Some(parent), count, .. }) => {
+                Place::Item(parent.clone_ref(py), count.saturating_sub(1))
+            }
+            _ => Place::Path(PyTuple::empty(py).unbind()),
+        }
+    }
+
+    /// Puts a new value where the text stands.
+    #[inline]
+    fn put(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        match self.frames.last_mut() {
+            None => self.root = Some(value.clone().unbind()),
+            Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
+                object.bind(py).set_item(&*key, value)?;
+            }
+            Some(Frame { container: Container::Array(array), count, .. }) => {
+                array.bind(py).append(value)?;
+                *count += 1;
+            }
+            Some(_) => return Err(PyRuntimeError::new_err("a member has no key")),
+        }
+        Ok(())
+    }
+
+    /// Puts the newest value again, as another object.
+    fn put_again(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        match self.frames.last_mut() {
+            Some(Frame { container: Container::Array(array), count, .. }) => {
+                array.bind(value.py()).set_item(*count - 1, value).map_err(|_| {
+                    PyRuntimeError::new_err(
+                        "the live value of the stream was changed by its reader: use snapshot()",
+                    )
+                })
+            }
+            _ => self.put(value),
+        }
+    }
+}
+
+/// [`Live`] as a sink, while this thread is attached to Python.
+pub(super) struct Builder<'live, 'py> {
+    pub(super) live: &'live mut Live,
+    pub(super) py: Python<'py>,
+}
+
+impl Builder<'_, '_> {
+    #[inline]
+    fn scalar(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.live.put(value)?;
+        match &self.live.changes {
+            Some(changes) => changes.set(self.live.newest_place(self.py), value.clone()),
+            None => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, container: Container, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.live.put(value)?;
+        let mut path = None;
+        if let Some(changes) = &self.live.changes {
+            let here = self.live.newest_place(self.py).path(self.py)?.unbind();
+            changes.set(Place::Path(here.clone_ref(self.py)), empty_like(value))?;
+            path = Some(here);
+        }
+        self.live.frames.push(Frame { container, key: None, count: 0, path });
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self) -> PyResult<()> {
+        if let Some(frame) = self.live.frames.pop()
+            && let (Some(changes), Some(path)) = (&self.live.changes, frame.path)
+        {
+            changes.close(Place::Path(path), frame.container.as_any().bind(self.py).clone())?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Builder<'_, '_> {
+    type Stop = PyErr;
+
+    fn object_begin(&mut self) -> PyResult<()> {
+        let object = PyDict::new(self.py);
+        self.begin(Container::Object(object.clone().unbind()), object.as_any())
+    }
+
+    #[inline]
+    fn key(&mut self, key: &str, _end: usize) -> PyResult<()> {
+        let key = self.live.keys.get(self.py, key);
+        if let Some(frame) = self.live.frames.last_mut() {
+            frame.key = Some(key);
+        }
+        Ok(())
+    }
+
+    fn object_end(&mut self, _end: usize) -> PyResult<()> {
+        self.end()
+    }
+
+    fn array_begin(&mut self) -> PyResult<()> {
+        let array = PyList::empty(self.py);
+        self.begin(Container::Array(array.clone().unbind()), array.as_any())
+    }
+
+    fn array_end(&mut self, _end: usize) -> PyResult<()> {
+        self.end()
+    }
+
+    fn string_begin(&mut self) -> PyResult<()> {
+        let tip = GrowingStr::new(self.py)?;
+        self.live.put(tip.text(self.py).as_any())?;
+        self.live.tip = Some(tip);
+        if self.live.changes.is_some() {
+            let place = self.live.newest_place(self.py);
+            if let Some(changes) = &mut self.live.changes {
+                changes.begin_text(place);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn string_text(&mut self, piece: &str, _from: Range<usize>) -> PyResult<()> {
+        let Some(tip) = &mut self.live.tip else { return Ok(()) };
+        if tip.append(self.py, piece)? {
+            let moved = tip.text(self.py).clone();
+            self.live.put_again(moved.as_any())?;
+        }
+        Ok(())
+    }
+
+    fn string_end(&mut self, _end: usize) -> PyResult<()> {
+        let Some(tip) = self.live.tip.take() else { return Ok(()) };
+        if let Some(changes) = &mut self.live.changes {
+            changes.catch_up_begun(self.py, &tip)?;
+        }
+        let (text, moved) = tip.finish(self.py)?;
+        if moved {
+            self.live.put_again(text.as_any())?;
+        }
+        match &mut self.live.changes {
+            Some(changes) => changes.end_text(&text),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn string(&mut self, text: &str, _from: Range<usize>) -> PyResult<()> {
+        let text = growing_str::whole(self.py, text)?;
+        self.live.put(text.as_any())?;
+        if let Some(changes) = &self.live.changes {
+            let place = self.live.newest_place(self.py);
+            changes.set(place.clone_ref(self.py), text.clone().into_any())?;
+            changes.close(place, text.into_any())?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&mut self, number: Number<'_>, _end: usize) -> PyResult<()> {
+        match number {
+            Number::Integer(value) => self.scalar(value.into_pyobject(self.py)?.as_any()),
+            Number::Float(value) => self.scalar(PyFloat::new(self.py, value).as_any()),
+            Number::BigInteger(digits) => {
+                let value = big_integer(self.py, digits)?;
+                self.scalar(&value)
+            }
+        }
+    }
+
+    #[inline]
+    fn literal(&mut self, literal: Literal, _end: usize) -> PyResult<()> {
+        match literal {
+            Literal::True => self.scalar(PyBool::new(self.py, true).as_any()),
+            Literal::False => self.scalar(PyBool::new(self.py, false).as_any()),
+            Literal::Null => self.scalar(self.py.None().bind(self.py)),
+        }
+    }
+}
+
+/// The container of a "set": its own and empty, since one that filled up meanwhile could not be replayed.
+pub(super) fn empty_like<'py>(container: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    if container.is_instance_of::<PyDict>() {
+        PyDict::new(container.py()).into_any()
+    } else {
+        PyList::empty(container.py()).into_any()
+    }
+}
+
+/// An `int` from decimal digits. Through base 16, which the interpreter's limit on digits does not concern: ours
+/// has been applied, and theirs may be set lower.
+fn big_integer<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
+    let value: num_bigint::BigInt =
+        digits.parse().map_err(|_| PyRuntimeError::new_err("an integer without digits"))?;
+    py.get_type::<PyInt>().call1((format!("{value:x}"), 16))
+}

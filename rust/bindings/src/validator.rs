@@ -1,0 +1,298 @@
+//! The class `Validator`: a compiled schema, immutable and shared between threads.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString};
+use pyo3::{Borrowed, PyTraverseError, PyVisit};
+use toolhead_core::drivers::decode::{Stop, decode};
+use toolhead_core::drivers::{check, explain};
+use toolhead_core::json::faults;
+use toolhead_core::plan::Plan;
+use toolhead_core::schema::compile::{self, Options};
+use toolhead_core::schema::dialect::{Dialect, Draft};
+
+use crate::errors::{self, Fault};
+use crate::ffi::method::UnaryMethod;
+use crate::ffi::read::Raw;
+use crate::host::{self, PyHost};
+use crate::issue;
+use crate::limits::Limits;
+use crate::py_instance::PyValue;
+use crate::to_python::{self, PyBuilder};
+
+/// A compiled JSON Schema.
+#[pyclass(frozen, module = "toolhead", weakref)]
+pub(crate) struct Validator {
+    plan: Arc<Plan>,
+    /// The strs whose addresses are the plan's tokens; never changed, never given out.
+    keys: Box<[Py<PyString>]>,
+    schema: Py<PyAny>,
+    dialect: Option<Py<PyString>>,
+    formats: bool,
+    registry: Option<Py<PyAny>>,
+    limits: Limits,
+}
+
+/// A text to decode: the bytes of `bytes`, or the UTF-8 form of a `str`.
+fn text_of<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<std::borrow::Cow<'a, [u8]>> {
+    if let Ok(bytes) = argument.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().into());
+    }
+    if let Ok(text) = argument.cast::<PyString>() {
+        if let Some(text) = Raw::of(text.as_any()).text() {
+            return Ok(text.as_bytes().into());
+        }
+        return Err(lone_surrogate(text));
+    }
+    if let Ok(bytes) = argument.cast::<PyByteArray>() {
+        return Ok(bytes.to_vec().into());
+    }
+    if let Ok(view) = pyo3::buffer::PyBuffer::<u8>::get(argument) {
+        return Ok(view.to_vec(argument.py())?.into());
+    }
+    let name = argument.get_type().name()?;
+    Err(PyTypeError::new_err(format!("text: expected str or bytes, got {name}")))
+}
+
+/// The error of a str that no UTF-8 can carry, at the offending character.
+fn lone_surrogate(text: &Bound<'_, PyString>) -> PyErr {
+    let lossy = text.to_string_lossy();
+    // The replacement of a surrogate is the first character that differs; its place is what matters.
+    let offset = lossy.find('\u{FFFD}').unwrap_or(0);
+    let line = lossy[..offset].matches('\n').count() + 1;
+    let column = lossy[..offset].chars().rev().take_while(|character| *character != '\n').count() + 1;
+    let message = format!("Half of a surrogate pair in a string at line {line}, column {column} (byte {offset})");
+    errors::decode_error(text.py(), &Fault { message, offset, line, column, is_incomplete: false })
+}
+
+impl Validator {
+    /// The validated value: the value itself, or a copy with the schema's defaults. None where the schema refuses it.
+    pub(crate) fn accept<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if !check::is_valid(&self.plan, PyValue(Raw::of(value))) {
+            return Ok(None);
+        }
+        self.with_defaults(py, value.clone()).map(Some)
+    }
+
+    /// The validated value of a JSON text. None where it is not JSON, or the schema refuses it.
+    pub(crate) fn accept_text<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let text = text_of(text)?;
+        match decode(&self.plan, &text, &mut PyBuilder::new(py, &self.keys)) {
+            Ok(value) => self.with_defaults(py, value).map(Some),
+            Err(Stop::Syntax | Stop::Refused) => Ok(None),
+            Err(Stop::Host(error)) => Err(error),
+        }
+    }
+
+    fn with_defaults<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if self.plan.defaults.is_empty() {
+            return Ok(value);
+        }
+        crate::defaults::filled(py, &self.plan, value)
+    }
+
+    fn list_issues<'py>(&self, value: &Bound<'py, PyAny>, limit: usize) -> PyResult<Bound<'py, PyList>> {
+        let issues = explain::issues(&self.plan, PyValue(Raw::of(value)), limit);
+        issue::list(value.py(), &self.plan, issues)
+    }
+
+    fn refusal(&self, value: &Bound<'_, PyAny>) -> PyErr {
+        match self.list_issues(value, self.limits.issues()) {
+            Ok(issues) => errors::validation_error(value.py(), issues.into_any(), value),
+            Err(error) => error,
+        }
+    }
+
+    /// Why a text was not decoded: a fault of the text, or issues of its value.
+    fn text_refusal(&self, py: Python<'_>, text: &[u8]) -> PyErr {
+        let limits = self.limits.to_core();
+        if let Some(fault) = faults::first(text, limits) {
+            let message = fault.to_string();
+            let (offset, line, column) = (fault.offset, fault.line, fault.column);
+            let is_incomplete = fault.is_incomplete();
+            return errors::decode_error(py, &Fault { message, offset, line, column, is_incomplete });
+        }
+        let plain = Plan::anything(limits);
+        match decode(&plain, text, &mut PyBuilder::new(py, &[])) {
+            Ok(value) => match self.list_issues(&value, self.limits.issues()) {
+                Ok(issues) if issues.is_empty() => crate::repeated::refusal(py, text, &value, limits),
+                Ok(issues) => errors::validation_error(py, issues.into_any(), &value),
+                Err(error) => error,
+            },
+            Err(Stop::Host(error)) => error,
+            Err(_) => PyValueError::new_err("The text could not be decoded"),
+        }
+    }
+}
+
+fn dialect_named(name: Option<&Bound<'_, PyString>>) -> PyResult<Dialect> {
+    let Some(name) = name else { return Ok(Dialect::of(Draft::D2020)) };
+    let text = name.to_string();
+    Dialect::named(&text).ok_or_else(|| {
+        let names = Dialect::names().collect::<Vec<_>>().join(", ");
+        PyValueError::new_err(format!("dialect: expected one of {names} or a meta-schema URI, got {text:?}"))
+    })
+}
+
+#[pymethods]
+impl Validator {
+    #[new]
+    #[pyo3(signature = (schema, *, dialect=None, formats=true, registry=None, limits=None))]
+    fn new(
+        schema: &Bound<'_, PyAny>,
+        dialect: Option<Bound<'_, PyString>>,
+        formats: bool,
+        registry: Option<Bound<'_, PyAny>>,
+        limits: Option<Bound<'_, Limits>>,
+    ) -> PyResult<Self> {
+        let py = schema.py();
+        let limits = limits.map_or_else(Limits::default, |limits| limits.get().clone());
+        let core_limits = limits.to_core();
+        let default = dialect_named(dialect.as_ref())?;
+        // Code of the caller that runs while the schema is read could change it: then a copy is read.
+        let document = match &registry {
+            Some(registry) if host::runs_code(registry) => to_python::copy(schema)?,
+            _ => schema.clone(),
+        };
+        let documents = PyList::empty(py);
+        let mut host = PyHost::new(registry.clone(), &documents);
+        let options = Options { dialect: default, formats, limits: core_limits };
+        let plan = compile::compile(PyValue(Raw::of(&document)), &mut host, options);
+        let (keys, raised) = (std::mem::take(&mut host.keys), host.raised.take());
+        match (plan, raised) {
+            (_, Some(raised)) => Err(raised),
+            (Err(error), None) => Err(errors::schema_error(py, &error)),
+            (Ok(plan), None) => Ok(Self {
+                plan: Arc::new(plan),
+                keys: keys.into(),
+                schema: schema.clone().unbind(),
+                dialect: dialect.map(Bound::unbind),
+                formats,
+                registry: registry.map(Bound::unbind),
+                limits,
+            }),
+        }
+    }
+
+    /// Lists what is wrong with a value, at most `limit` issues (default: the limit of `limits`); empty when valid.
+    #[pyo3(signature = (value, limit=None))]
+    fn issues<'py>(&self, value: &Bound<'py, PyAny>, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        self.list_issues(value, limit.unwrap_or(self.limits.issues()))
+    }
+
+    /// The schema as it was given.
+    #[getter]
+    fn json_schema(&self, py: Python<'_>) -> Py<PyAny> {
+        self.schema.clone_ref(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let text = self.schema.bind(py).repr()?.to_string();
+        let short: String = text.chars().take(80).collect();
+        let mark = if short.len() < text.len() { "..." } else { "" };
+        Ok(format!("Validator({short}{mark})"))
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let restore = py.import("toolhead._core")?.getattr("_restore_validator")?;
+        let state = (&self.schema, &self.dialect, self.formats, &self.registry, Py::new(py, self.limits.clone())?);
+        Ok((restore.unbind(), state.into_pyobject(py)?.into_any().unbind()))
+    }
+
+    fn __sizeof__(&self) -> usize {
+        size_of::<Self>() + 16 + self.plan.size() + self.keys.len() * size_of::<Py<PyString>>()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.schema)?;
+        self.registry.iter().try_for_each(|registry| visit.call(registry))
+    }
+}
+
+/// Makes a pickled validator again.
+#[pyfunction]
+pub(crate) fn _restore_validator(
+    schema: &Bound<'_, PyAny>,
+    dialect: Option<Bound<'_, PyString>>,
+    formats: bool,
+    registry: Option<Bound<'_, PyAny>>,
+    limits: Bound<'_, Limits>,
+) -> PyResult<Validator> {
+    Validator::new(schema, dialect, formats, registry, Some(limits))
+}
+
+/// `is_valid(value)`
+pub(crate) struct IsValid;
+
+impl UnaryMethod for IsValid {
+    type Class = Validator;
+    const NAME: &'static std::ffi::CStr = c"is_valid";
+    const DOC: &'static std::ffi::CStr = c"is_valid($self, value, /)\n--\n\nDoes the schema accept the value? Never raises for a value.";
+
+    #[inline]
+    fn call<'py>(this: Borrowed<'_, 'py, Validator>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let verdict = check::is_valid(&this.get().plan, PyValue(Raw::of(value)));
+        Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
+    }
+}
+
+/// `validate(value)`
+pub(crate) struct Validate;
+
+impl UnaryMethod for Validate {
+    type Class = Validator;
+    const NAME: &'static std::ffi::CStr = c"validate";
+    const DOC: &'static std::ffi::CStr =
+        c"validate($self, value, /)\n--\n\nThe value, with the schema's defaults filled in (in a copy).\n\nRaises ValidationError where the schema refuses it.";
+
+    #[inline]
+    fn call<'py>(this: Borrowed<'_, 'py, Validator>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let validator = this.get();
+        match validator.accept(this.py(), value)? {
+            Some(accepted) => Ok(accepted),
+            None => Err(validator.refusal(value)),
+        }
+    }
+}
+
+/// `decode(text)`
+pub(crate) struct Decode;
+
+impl UnaryMethod for Decode {
+    type Class = Validator;
+    const NAME: &'static std::ffi::CStr = c"decode";
+    const DOC: &'static std::ffi::CStr =
+        c"decode($self, text, /)\n--\n\nThe validated value of a JSON text (str or bytes), decoded and validated in one pass.\n\nRaises DecodeError where the text is not JSON, ValidationError where the schema refuses the value.";
+
+    #[inline]
+    fn call<'py>(this: Borrowed<'_, 'py, Validator>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (validator, py) = (this.get(), this.py());
+        let text = text_of(text)?;
+        match decode(&validator.plan, &text, &mut PyBuilder::new(py, &validator.keys)) {
+            Ok(value) => validator.with_defaults(py, value),
+            Err(Stop::Host(error)) => Err(error),
+            Err(Stop::Syntax | Stop::Refused) => Err(validator.text_refusal(py, &text)),
+        }
+    }
+}
+
+/// `is_valid_json(text)`
+pub(crate) struct IsValidJson;
+
+impl UnaryMethod for IsValidJson {
+    type Class = Validator;
+    const NAME: &'static std::ffi::CStr = c"is_valid_json";
+    const DOC: &'static std::ffi::CStr =
+        c"is_valid_json($self, text, /)\n--\n\nIs the text JSON whose value the schema accepts?";
+
+    fn call<'py>(this: Borrowed<'_, 'py, Validator>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let verdict = this.get().accept_text(this.py(), text)?.is_some();
+        Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
+    }
+}

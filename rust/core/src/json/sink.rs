@@ -1,0 +1,106 @@
+//! Who listens to the tokenizer: a builder of values, a schema driver, or both.
+//!
+//! Offsets count UTF-8 bytes of the whole text. The hooks with an empty body exist for listeners that judge
+//! before a token ends; a builder leaves them alone and pays nothing for them.
+
+use std::ops::Range;
+
+use super::Number;
+
+/// What a value's first byte says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    /// `"`
+    String,
+    /// A digit or the minus.
+    Number,
+    /// `t`, `f` or `n`.
+    Literal(Literal),
+}
+
+/// The three words of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Literal {
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// `null`
+    Null,
+}
+
+impl Literal {
+    /// The word itself.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::True => "true",
+            Self::False => "false",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// Receives the events of one text in document order.
+///
+/// Every value is one of: `object_begin`, (`key`, value)*, `object_end`; `array_begin`, value*, `array_end`;
+/// `string_begin`, `string_text`*, `string_end`; `number`; `literal`. What a method returns as `Err` stops the
+/// tokenizer for good: it must not be used after that.
+#[allow(clippy::missing_errors_doc, reason = "one rule for all methods, stated above")]
+pub trait Sink {
+    /// Why the listener wants no more.
+    type Stop;
+
+    /// A value's first byte stands at `at`.
+    #[inline]
+    fn value_begin(&mut self, _kind: Kind, _at: usize) -> Result<(), Self::Stop> {
+        Ok(())
+    }
+    /// A comma stands at `at`: one more item or member must follow.
+    #[inline]
+    fn comma(&mut self, _at: usize) -> Result<(), Self::Stop> {
+        Ok(())
+    }
+    /// An escape inside a key or a string begins at `at`: one more character must follow.
+    #[inline]
+    fn escape_begin(&mut self, _at: usize) -> Result<(), Self::Stop> {
+        Ok(())
+    }
+    /// A piece of a key, decoded; `from` is its place in the text, longer than the piece if it was an escape.
+    #[inline]
+    fn key_text(&mut self, _piece: &str, _from: Range<usize>) -> Result<(), Self::Stop> {
+        Ok(())
+    }
+
+    /// An object begins.
+    fn object_begin(&mut self) -> Result<(), Self::Stop>;
+    /// The whole key; its closing quote ends before `end`.
+    fn key(&mut self, key: &str, end: usize) -> Result<(), Self::Stop>;
+    /// The innermost object ended before `end`.
+    fn object_end(&mut self, end: usize) -> Result<(), Self::Stop>;
+    /// An array begins.
+    fn array_begin(&mut self) -> Result<(), Self::Stop>;
+    /// The innermost array ended before `end`.
+    fn array_end(&mut self, end: usize) -> Result<(), Self::Stop>;
+    /// A string begins.
+    fn string_begin(&mut self) -> Result<(), Self::Stop>;
+    /// A piece of the string, decoded; `from` as for [`Sink::key_text`].
+    fn string_text(&mut self, piece: &str, from: Range<usize>) -> Result<(), Self::Stop>;
+    /// The string ended; its closing quote ends before `end`.
+    fn string_end(&mut self, end: usize) -> Result<(), Self::Stop>;
+    /// A whole string without escapes arrived at once; its quotes stand around `from`.
+    #[inline]
+    fn string(&mut self, text: &str, from: Range<usize>) -> Result<(), Self::Stop> {
+        let end = from.end + 1;
+        self.string_begin()?;
+        self.string_text(text, from)?;
+        self.string_end(end)
+    }
+    /// A number ended before `end`.
+    fn number(&mut self, number: Number<'_>, end: usize) -> Result<(), Self::Stop>;
+    /// A literal ended before `end`.
+    fn literal(&mut self, literal: Literal, end: usize) -> Result<(), Self::Stop>;
+}

@@ -1,0 +1,42 @@
+"""`__all__` is what the package offers: every name in it is there, and every public name that is there is in it."""
+
+import importlib.metadata
+import subprocess
+import sys
+import types
+
+import toolhead
+
+
+def test_all_names_exist():
+    assert sorted(set(toolhead.__all__)) == sorted(toolhead.__all__), "a name stands twice in __all__"
+    missing = [name for name in toolhead.__all__ if not hasattr(toolhead, name)]
+    assert missing == []
+
+
+def test_no_public_name_is_left_out_of_all():
+    found = {
+        name
+        for name, value in vars(toolhead).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert found - set(toolhead.__all__) == set()
+
+
+def test_star_import_gives_all_names():
+    namespace: dict[str, object] = {}
+    exec("from toolhead import *", namespace)
+    assert set(toolhead.__all__) <= namespace.keys()
+
+
+def test_version_is_the_distributions():
+    assert toolhead.__version__ == importlib.metadata.version("toolhead")
+
+
+def test_import_loads_no_optional_package():
+    # Fresh process: what this one has loaded already would hide the answer.
+    code = "import asyncio, msgspec, sys; before = set(sys.modules); import toolhead; print(*set(sys.modules) - before)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    foreign = loaded - {"toolhead"} - set(sys.stdlib_module_names)
+    assert foreign == set(), "a package that is neither the standard library nor a dependency"
