@@ -5,9 +5,10 @@ use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind, kinds};
-use crate::plan::{NodeId, Plan};
+use crate::plan::{FALSE, NodeId, Plan};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::dialect::Draft as DraftName;
 use crate::schema::draft::Draft;
 use crate::schema::reference::RECURSIVE;
 use crate::schema::uri;
@@ -36,8 +37,13 @@ fn compile_to<'a, H: Host<'a>>(
     keyword: Keyword,
     (reference, anchor): (&str, &str),
 ) -> Result<(), SchemaError> {
-    let (node, resource) = ref_::resolved(compiler, scope, keyword, reference)?;
-    if !compiler.references.is_dynamic(resource, anchor) {
+    // The first stable version drops the rule that the reference must lead to a dynamic anchor where it stands.
+    let free = scope.dialect.draft >= DraftName::V1 && reference.starts_with('#') && !anchor.is_empty();
+    let (node, resource) = match ref_::resolved(compiler, scope, keyword, reference) {
+        Err(_) if free && !compiler.references.dynamic_targets(anchor).is_empty() => (FALSE, scope.resource),
+        resolved => resolved?,
+    };
+    if !free && !compiler.references.is_dynamic(resource, anchor) {
         draft.checks.push(Check { keyword, ..ref_::to(node) });
         return Ok(());
     }

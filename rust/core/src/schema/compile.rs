@@ -295,7 +295,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             present &= (1 << Keyword::Ref as u8) | (1 << Keyword::Definitions as u8);
         }
         let scope = Scope { schema, found: &found, resource, dialect, place };
-        if present & keywords::asserting() == 1 << Keyword::Ref as u8 {
+        // A reference alone is its target, unless it starts a resource that dynamic references must see entered.
+        let starts_resource = has(present, Keyword::Id) || has(present, Keyword::OldId);
+        if !starts_resource && present & keywords::asserting() == 1 << Keyword::Ref as u8 {
             for keyword in [Keyword::Definitions, Keyword::Defs].into_iter().filter(|k| has(present, *k)) {
                 if let Some(value) = scope.get(keyword) {
                     keywords::compile(keyword, self, &scope, &mut Draft::default(), value)?;
