@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 
-mod defaults;
+mod edit;
 mod errors;
 mod ffi;
 mod host;
@@ -13,7 +13,6 @@ mod limits;
 mod meta_schemas;
 mod py_instance;
 mod py_number;
-mod repeated;
 mod to_python;
 mod validator;
 

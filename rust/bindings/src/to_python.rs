@@ -137,6 +137,32 @@ fn copy_within<'py>(object: &Bound<'py, PyAny>, left: usize) -> PyResult<Bound<'
     failed.map_or(Ok(copied), Err)
 }
 
+/// A new dict or list with the same members or items; any other object as it is.
+pub(crate) fn shallow_copy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let value = PyValue(Raw::of(object));
+    let mut failed = None;
+    match value.kind() {
+        Kind::Array => {
+            let list = PyList::empty(py);
+            value.items(|_, item| {
+                failed = list.append(item.0.to_bound(py)).err();
+                failed.is_none()
+            });
+            failed.map_or(Ok(list.into_any()), Err)
+        }
+        Kind::Object => {
+            let dict = PyDict::new(py);
+            value.members(|key, item| {
+                failed = dict.set_item(key.text(), item.0.to_bound(py)).err();
+                failed.is_none()
+            });
+            failed.map_or(Ok(dict.into_any()), Err)
+        }
+        _ => Ok(object.clone()),
+    }
+}
+
 /// A core value as Python objects.
 pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use pyo3::{Borrowed, PyTraverseError, PyVisit};
 use toolhead_core::drivers::decode::{Stop, decode};
-use toolhead_core::drivers::{check, explain};
-use toolhead_core::json::faults;
+use toolhead_core::drivers::{check, defaults, explain, repair};
+use toolhead_core::issue::{Detail, Issue as CoreIssue};
+use toolhead_core::json::{faults, repeated};
 use toolhead_core::plan::Plan;
 use toolhead_core::schema::compile::{self, Options};
 use toolhead_core::schema::dialect::{Dialect, Draft};
 
+use crate::edit::PyEdit;
 use crate::errors::{self, Fault};
 use crate::ffi::method::UnaryMethod;
 use crate::ffi::read::Raw;
@@ -94,7 +96,8 @@ impl Validator {
         if self.plan.defaults.is_empty() {
             return Ok(value);
         }
-        crate::defaults::filled(py, &self.plan, value)
+        let mut edit = PyEdit::new(py, self.limits.to_core());
+        Ok(defaults::fill(&self.plan, &mut edit, &value)?.unwrap_or(value))
     }
 
     fn list_issues<'py>(&self, value: &Bound<'py, PyAny>, limit: usize) -> PyResult<Bound<'py, PyList>> {
@@ -109,6 +112,20 @@ impl Validator {
         }
     }
 
+    /// The issues of a text's value: those of the value, and names that stand twice.
+    fn text_issues<'py>(&self, text: &[u8], value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let limit = self.limits.issues();
+        let instance = PyValue(Raw::of(value));
+        let mut issues = explain::issues(&self.plan, instance, limit);
+        let room = limit - issues.len().min(limit);
+        for path in repeated::names(text, self.limits.to_core(), room) {
+            let detail = Detail::Text("each name once in an object", "the same name twice");
+            let schema_path = String::new();
+            issues.push(CoreIssue { path, schema_path, keyword: None, value: instance, detail, causes: Vec::new() });
+        }
+        issue::list(value.py(), &self.plan, issues)
+    }
+
     /// Why a text was not decoded: a fault of the text, or issues of its value.
     fn text_refusal(&self, py: Python<'_>, text: &[u8]) -> PyErr {
         let limits = self.limits.to_core();
@@ -120,8 +137,7 @@ impl Validator {
         }
         let plain = Plan::anything(limits);
         match decode(&plain, text, &mut PyBuilder::new(py, &[])) {
-            Ok(value) => match self.list_issues(&value, self.limits.issues()) {
-                Ok(issues) if issues.is_empty() => crate::repeated::refusal(py, text, &value, limits),
+            Ok(value) => match self.text_issues(text, &value) {
                 Ok(issues) => errors::validation_error(py, issues.into_any(), &value),
                 Err(error) => error,
             },
@@ -184,6 +200,36 @@ impl Validator {
     #[pyo3(signature = (value, limit=None))]
     fn issues<'py>(&self, value: &Bound<'py, PyAny>, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         self.list_issues(value, limit.unwrap_or(self.limits.issues()))
+    }
+
+    /// Repairs a value that the schema refuses, where models are known to err: an empty root, a null for an optional
+    /// member, JSON text in place of an object or array.
+    ///
+    /// Returns the validated value (a copy, with defaults) and what was done to it; None where that does not help.
+    fn repair<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyTuple>)>> {
+        let py = value.py();
+        let mut edit = PyEdit::new(py, self.limits.to_core());
+        let Some((repaired, done)) = repair::repair(&self.plan, &mut edit, value)? else { return Ok(None) };
+        Ok(Some((self.with_defaults(py, repaired)?, PyTuple::new(py, done)?)))
+    }
+
+    /// The same for a JSON text; empty text counts as an empty root. None too where the text is not JSON.
+    fn repair_json<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyTuple>)>> {
+        let py = text.py();
+        let bytes = text_of(text)?;
+        if bytes.trim_ascii().is_empty() {
+            return self.repair(&py.None().into_bound(py));
+        }
+        let plain = Plan::anything(self.limits.to_core());
+        match decode(&plain, &bytes, &mut PyBuilder::new(py, &[])) {
+            Ok(_) if !repeated::names(&bytes, self.limits.to_core(), 1).is_empty() => Ok(None),
+            Ok(value) => self.repair(&value),
+            Err(Stop::Host(error)) => Err(error),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The schema as it was given.

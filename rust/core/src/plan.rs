@@ -216,6 +216,8 @@ pub struct Plan {
     pub places: Box<[(NodeId, Box<str>)]>,
     /// `default` of properties, by the node that declares them, sorted.
     pub defaults: Box<[(NodeId, Default)]>,
+    /// By node: is there a default somewhere below? Empty where there is none at all.
+    pub to_default: Box<[bool]>,
     /// Nodes of dynamic anchors: resource, anchor, node.
     pub anchors: Box<[(u16, u32, NodeId)]>,
     /// The dialect that the schema is written in.
@@ -342,6 +344,7 @@ impl Plan {
             sets: Box::default(),
             places: Box::default(),
             defaults: Box::default(),
+            to_default: Box::default(),
             anchors: Box::default(),
             dialect: Dialect::of(crate::schema::dialect::Draft::D2020),
             limits,
@@ -407,6 +410,11 @@ impl Plan {
         &self.defaults[start..end]
     }
 
+    /// May a value of this node be given a default somewhere?
+    pub fn leads_to_default(&self, node: NodeId) -> bool {
+        self.to_default.get(node as usize).copied().unwrap_or(false)
+    }
+
     /// Memory of the plan in bytes, the structure itself included.
     pub fn size(&self) -> usize {
         fn of<T>(items: &[T]) -> usize {
@@ -434,6 +442,7 @@ impl Plan {
             + of(&self.sets)
             + of(&self.places)
             + of(&self.defaults)
+            + of(&self.to_default)
             + of(&self.anchors)
     }
 }

@@ -255,16 +255,6 @@ impl<'a> Raw<'a> {
         // SAFETY: the dict keeps its value alive.
         Some((key, unsafe { Self::from_pointer(value) }))
     }
-
-    /// A member of a dict by a key that is an exact str.
-    #[inline]
-    pub(crate) fn dict_get(self, key: Raw<'_>) -> Option<Self> {
-        // SAFETY: the object is a dict. Comparing an exact str with another key may call the other's `__eq__` only
-        // where its hash is equal and it is no str; such a dict is refused before (see `py_instance`).
-        let value = unsafe { ffi::PyDict_GetItemWithError(self.0.as_ptr(), key.0.as_ptr()) };
-        // SAFETY: the dict keeps its value alive.
-        (!value.is_null()).then(|| unsafe { Self::from_pointer(value) })
-    }
 }
 
 impl<'a> Raw<'a> {

@@ -1,6 +1,10 @@
-//! The machines that run a plan: over instances, over JSON bytes, and the cold path that lists issues.
+//! The machines that run a plan: over instances, over JSON bytes, the cold path that lists issues, and the two that
+//! change a value: defaults and repair.
 
 pub mod check;
 pub mod decode;
+pub mod defaults;
+pub mod edit;
 pub mod evaluated;
 pub mod explain;
+pub mod repair;

@@ -6,6 +6,7 @@ pub mod faults;
 pub mod number;
 pub mod partial;
 pub mod repair;
+pub mod repeated;
 mod repairing;
 pub mod scan;
 

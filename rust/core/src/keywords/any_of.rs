@@ -96,6 +96,10 @@ impl Behaviour for AnyOf {
         }
     }
 
+    fn alternatives(&self) -> Option<&[NodeId]> {
+        Some(&self.branches)
+    }
+
     fn sole(&self, kind: Kind) -> Option<NodeId> {
         self.by_kind.get(kind)
     }

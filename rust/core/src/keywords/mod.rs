@@ -223,6 +223,10 @@ pub trait Behaviour {
     fn in_place(&self, _visit: &mut dyn FnMut(NodeId)) {}
     /// The schemas that apply to the same value whenever the value is valid: where defaults are looked for.
     fn applied<'a, I: Instance<'a>>(&self, _run: &mut Checker<'_>, _value: I, _visit: &mut dyn FnMut(NodeId)) {}
+    /// The schemas of which one must accept the value.
+    fn alternatives(&self) -> Option<&[NodeId]> {
+        None
+    }
     /// The one schema that a value of this kind must satisfy, where that is all the keyword asks.
     fn sole(&self, _kind: crate::instance::Kind) -> Option<NodeId> {
         None
@@ -276,6 +280,10 @@ macro_rules! rules {
             /// See [`Behaviour`].
             pub fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
                 match self { $(Self::$variant(rule) => rule.applied(run, value, visit)),* }
+            }
+            /// See [`Behaviour`].
+            pub fn alternatives(&self) -> Option<&[NodeId]> {
+                match self { $(Self::$variant(rule) => rule.alternatives()),* }
             }
             /// See [`Behaviour`].
             #[inline]

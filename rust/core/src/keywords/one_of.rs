@@ -76,6 +76,10 @@ impl Behaviour for OneOf {
         }
     }
 
+    fn alternatives(&self) -> Option<&[NodeId]> {
+        Some(&self.branches)
+    }
+
     fn sole(&self, kind: Kind) -> Option<NodeId> {
         self.by_kind.get(kind)
     }

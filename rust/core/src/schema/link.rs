@@ -292,11 +292,54 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         }
     }
 
+    /// By node: is there a default somewhere below?
+    fn reach_of_defaults(&self) -> Box<[bool]> {
+        if self.tables.defaults.is_empty() {
+            return Box::default();
+        }
+        let nodes = &self.tables.nodes;
+        let mut reach = vec![false; nodes.len()];
+        for (node, _) in &self.tables.defaults {
+            reach[*node as usize] = true;
+        }
+        loop {
+            let before = reach.iter().filter(|marked| **marked).count();
+            for (id, node) in nodes.iter().enumerate().rev() {
+                if !reach[id] {
+                    let mut below = false;
+                    self.each_child(node, &mut |child| below |= reach[child as usize]);
+                    reach[id] = below;
+                }
+            }
+            if before == reach.iter().filter(|marked| **marked).count() {
+                return reach.into();
+            }
+        }
+    }
+
+    fn each_child(&self, node: &Node, visit: &mut dyn FnMut(NodeId)) {
+        visit(node.written);
+        for check in &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize] {
+            check.rule.in_place(visit);
+        }
+        if let Some(rule) = rule(&self.tables.objects, node.object) {
+            let properties = &self.tables.properties[rule.first as usize..(rule.first + rule.count) as usize];
+            properties.iter().filter(|property| property.declared != NONE).for_each(|property| visit(property.declared));
+            rule.patterns.iter().for_each(|(_, node)| visit(*node));
+            visit(rule.additional);
+        }
+        if let Some(rule) = rule(&self.tables.arrays, node.array) {
+            rule.prefix.iter().for_each(|node| visit(*node));
+            visit(rule.rest);
+        }
+    }
+
     /// Closes the plan.
     pub(super) fn link(mut self, root: NodeId) -> Result<Plan, SchemaError> {
         self.refuse_circles()?;
         self.copy_kinds();
         let anchors = self.anchors();
+        let to_default = self.reach_of_defaults();
         let dialect = self.references.resource(0).dialect;
         let mut tables = self.tables;
         tables.places.sort_by_key(|(node, _)| *node);
@@ -316,6 +359,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             sets: tables.sets.into(),
             places: tables.places.into(),
             defaults: tables.defaults.into(),
+            to_default,
             anchors: anchors.into(),
             dialect,
             limits: self.options.limits,

@@ -1,0 +1,141 @@
+//! Fills in the defaults of missing members, at every depth, in a copy of what changes (public API, section 1).
+//!
+//! The value is known to be valid. A default applies where the schema that declares it applies: through `allOf`,
+//! `$ref`, the branch of `anyOf` or `oneOf` that accepts the value, and the arm of `if` that counts.
+
+use super::check::Checker;
+use super::edit::Edit;
+use crate::instance::{Instance, Key, Kind};
+use crate::plan::{NONE, NodeId, Plan};
+
+/// The nodes that apply to a valid value beside the given ones, themselves included.
+pub(crate) fn applied<'a, I: Instance<'a>>(run: &mut Checker<'_>, nodes: &[NodeId], value: I) -> Vec<NodeId> {
+    let plan = run.plan;
+    let mut all: Vec<NodeId> = Vec::new();
+    let mut waiting: Vec<NodeId> = nodes.iter().rev().copied().collect();
+    while let Some(id) = waiting.pop() {
+        let written = plan.node(id).written;
+        if all.contains(&written) {
+            continue;
+        }
+        all.push(written);
+        for check in plan.checks_of(plan.node(written)) {
+            check.rule.applied(run, value, &mut |next| waiting.push(next));
+        }
+    }
+    all
+}
+
+/// The nodes that apply to a member.
+pub(crate) fn of_member(plan: &Plan, nodes: &[NodeId], name: &str) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    for node in nodes.iter().map(|id| plan.node(*id)).filter(|node| node.object != NONE) {
+        let rule = &plan.objects[node.object as usize];
+        let properties = plan.properties_of(rule);
+        let declared = plan.find_name(rule, properties, name.as_bytes()).map(|at| properties[at].declared);
+        let mut named = false;
+        if let Some(declared) = declared.filter(|declared| *declared != NONE) {
+            named = true;
+            found.push(declared);
+        }
+        for (pattern, node) in &rule.patterns {
+            if plan.patterns[*pattern as usize].is_match(name).is_ok_and(|matched| matched) {
+                named = true;
+                found.push(*node);
+            }
+        }
+        if !named {
+            found.push(rule.additional);
+        }
+    }
+    found
+}
+
+/// The nodes that apply to an item.
+pub(crate) fn of_item(plan: &Plan, nodes: &[NodeId], index: usize) -> Vec<NodeId> {
+    let rules = nodes.iter().map(|id| plan.node(*id)).filter(|node| node.array != NONE);
+    rules
+        .map(|node| {
+            let rule = &plan.arrays[node.array as usize];
+            rule.prefix.get(index).copied().unwrap_or(rule.rest)
+        })
+        .collect()
+}
+
+/// The names of an object's members.
+pub(crate) fn names<'a, I: Instance<'a>>(value: I) -> Vec<String> {
+    let mut names = Vec::with_capacity(value.len());
+    value.members(|key, _| {
+        names.push(key.text().to_owned());
+        true
+    });
+    names
+}
+
+/// The value with defaults, where it lacks some; None where nothing changes.
+///
+/// # Errors
+/// When the host fails.
+pub fn fill<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Option<E::Value>, E::Error> {
+    let mut run = Checker::new(plan, 0);
+    fill_value(&mut run, edit, &[plan.root], value)
+}
+
+/// The copy of a value that is being changed, made at the first change.
+pub(crate) fn copied<E: Edit>(
+    edit: &mut E,
+    changed: &mut Option<E::Value>,
+    value: &E::Value,
+) -> Result<E::Value, E::Error> {
+    if let Some(copy) = changed {
+        return Ok(copy.clone());
+    }
+    let copy = edit.shallow_copy(value)?;
+    *changed = Some(copy.clone());
+    Ok(copy)
+}
+
+fn fill_value<E: Edit>(
+    run: &mut Checker<'_>,
+    edit: &mut E,
+    nodes: &[NodeId],
+    value: &E::Value,
+) -> Result<Option<E::Value>, E::Error> {
+    let plan = run.plan;
+    if !nodes.iter().any(|node| plan.leads_to_default(*node)) {
+        return Ok(None);
+    }
+    let mut changed: Option<E::Value> = None;
+    match E::instance(value).kind() {
+        Kind::Object => {
+            let nodes = applied(run, nodes, E::instance(value));
+            for default in nodes.iter().flat_map(|node| plan.defaults_of(*node)).map(|(_, default)| default) {
+                if edit.member(changed.as_ref().unwrap_or(value), &default.name).is_none() {
+                    let copy = copied(edit, &mut changed, value)?;
+                    let filled = edit.literal(&default.value)?;
+                    edit.set_member(&copy, &default.name, filled)?;
+                }
+            }
+            let now = changed.clone().unwrap_or_else(|| value.clone());
+            for name in names(E::instance(&now)) {
+                let Some(member) = edit.member(&now, &name) else { continue };
+                if let Some(filled) = fill_value(run, edit, &of_member(plan, &nodes, &name), &member)? {
+                    let copy = copied(edit, &mut changed, value)?;
+                    edit.set_member(&copy, &name, filled)?;
+                }
+            }
+        }
+        Kind::Array => {
+            let nodes = applied(run, nodes, E::instance(value));
+            for index in 0..E::instance(value).len() {
+                let Some(item) = edit.item(value, index) else { continue };
+                if let Some(filled) = fill_value(run, edit, &of_item(plan, &nodes, index), &item)? {
+                    let copy = copied(edit, &mut changed, value)?;
+                    edit.set_item(&copy, index, filled)?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(changed)
+}
