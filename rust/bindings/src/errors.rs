@@ -31,7 +31,7 @@ pub(crate) fn schema_error(py: Python<'_>, error: &SchemaError) -> PyErr {
         Ok::<_, PyErr>(options)
     };
     match build() {
-        Ok(options) => raised(SCHEMA_ERROR.import(py, MODULE, "SchemaError"), PyString::new(py, &error.to_string()).into_any(), &options),
+        Ok(options) => raised(SCHEMA_ERROR.import(py, MODULE, "SchemaError"), PyString::new(py, &error.message).into_any(), &options),
         Err(error) => error,
     }
 }
