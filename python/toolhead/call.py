@@ -217,7 +217,7 @@ def check_data(tool: Tool[Any, Any], option: str, phase: ValidationPhase, value:
     return checked.value
 
 
-def suspended(tool: Tool[Any, Any], context: ToolExecutionContext, suspension: Suspension) -> ValidationError:
+def suspended(tool: Tool[Any, Any], suspension: Suspension) -> ValidationError:
     """The end of a plain call that suspended: raises `ToolSuspended`, or returns the payload's `ValidationError`."""
     _judge(tool, suspension)
     return _direct_suspension(tool, suspension)

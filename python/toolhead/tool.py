@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from toolhead._core import ToolBase
+from toolhead._core import ToolBase, with_direct_calls
 from toolhead.call import ANY_JSON, Accepted, check_data, check_input
 from toolhead.errors import ValidationError
 from toolhead.schema_sources import CompiledSchema, compile_schema
-from toolhead.tool_options import SCHEMAS, body_shape, checked_options, is_async_callable
+from toolhead.tool_options import DEFAULTS, SCHEMAS, body_shape, checked_options, is_async_callable
 
 if TYPE_CHECKING:
     from toolhead._core import Limits, ToolExecutionContext
@@ -28,6 +28,7 @@ Out = TypeVar("Out")
 Context = "ToolExecutionContext | Mapping[str, Any] | None"
 
 
+@with_direct_calls
 class Tool(ToolBase, Generic[In, Out]):
     """A tool: what it is called, what it takes and gives, and what it does. Immutable, safe between threads.
 
@@ -35,10 +36,10 @@ class Tool(ToolBase, Generic[In, Out]):
     `replace(**options)` gives a changed copy. Pickles when its callables do.
     """
 
-    __slots__ = ("_given", "_is_async", "_options", "_schemas")
+    # Slots and no `__getattr__`: with one, every `tool.execute` would make a bound method.
+    __slots__ = ("_given", "_is_async", "_schemas", "description", "function", "id", *(set(DEFAULTS) - {"execute"}))
 
     _given: Mapping[str, Any]
-    _options: Mapping[str, Any]
     _schemas: Mapping[str, CompiledSchema]
     _is_async: bool
 
@@ -73,27 +74,22 @@ class Tool(ToolBase, Generic[In, Out]):
             slow_sync=is_more or is_async,
         )
         set_attribute = object.__setattr__
+        for option, value in options.items():
+            set_attribute(self, "function" if option == "execute" else option, value)
         set_attribute(self, "_given", dict(given))
-        set_attribute(self, "_options", options)
         set_attribute(self, "_schemas", schemas)
         set_attribute(self, "_is_async", is_async)
         self._check_examples()
         return self
 
     def _check_examples(self) -> None:
-        for index, example in enumerate(self._options["input_examples"] or ()):
+        for index, example in enumerate(self.input_examples or ()):
             checked = check_input(self, example)
             if isinstance(checked, ValidationError) or checked.repairs:
                 why = checked.issues[0].message if isinstance(checked, ValidationError) else checked.repairs[0]
                 raise ValueError(f"input_examples.{index}: does not satisfy input_schema: {why}")
 
     # ------------------------------------------------------------------------------------- attributes
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self._options[name]
-        except KeyError:
-            raise AttributeError(f"a tool has no attribute {name!r}") from None
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tool cannot be changed: use replace({name}=...)")
@@ -104,6 +100,7 @@ class Tool(ToolBase, Generic[In, Out]):
     if TYPE_CHECKING:
         id: str
         description: str
+        function: Callable[..., Any] | None
         title: str | None
         input_schema: Any
         output_schema: Any
@@ -136,15 +133,9 @@ class Tool(ToolBase, Generic[In, Out]):
         show_data: bool
 
     @property
-    def function(self) -> Callable[..., Any] | None:
-        """The body, or None."""
-        function: Callable[..., Any] | None = self._options["execute"]
-        return function
-
-    @property
     def can_execute(self) -> bool:
         """Whether the tool has a body."""
-        return self._options["execute"] is not None
+        return self.function is not None
 
     @property
     def input_json_schema(self) -> dict[str, Any] | bool | None:

@@ -71,7 +71,7 @@ impl Given {
 ///     `resume_data`, `suspend_payload`: the answer to an earlier suspension and its payload, or None.
 ///
 /// Source: spec/api.md section 4.
-#[pyclass(frozen, freelist = 64, module = "toolhead")]
+#[pyclass(frozen, module = "toolhead")]
 pub struct ToolExecutionContext {
     request_context: OnceLock<Py<PyAny>>,
     /// Whether the request context was neither given nor inherited, so that it ends with this call.

@@ -19,6 +19,8 @@ mod _core {
     #[pymodule_export]
     use crate::tool_base::ToolBase;
     #[pymodule_export]
+    use crate::tool_call::methods::with_direct_calls;
+    #[pymodule_export]
     use crate::validator::Validator;
 
     #[pymodule_init]

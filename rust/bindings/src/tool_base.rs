@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyStopIteration};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -171,11 +172,10 @@ impl ToolBase {
     /// Calls the body with a validated input and the context it is to see.
     fn _call_body<'py>(
         &self,
-        py: Python<'py>,
         input: Bound<'py, PyAny>,
         context: &Bound<'py, ToolExecutionContext>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.call_body(py, input, context)
+        self.call_body(input, self.takes_context.then_some(context))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -223,7 +223,9 @@ impl ToolBase {
         input: &Bound<'py, PyAny>,
         is_text: bool,
     ) -> PyResult<Checked<'py>> {
-        let answer = imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text))?;
+        let answer = Python::attach(|_| {
+            imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text))
+        })?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => {
                 let repairs = accepted.get_item(1)?.cast_into::<PyTuple>()?;
@@ -241,12 +243,10 @@ impl ToolBase {
     ) -> PyResult<Checked<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let Some(validator) = &this.output else {
-            let failed = imported!(py, "toolhead.errors", "ValidationError")?;
-            return Ok(if output.is_instance(failed)? {
-                Checked::Refused(output)
-            } else {
-                Checked::Accepted(output, None)
-            });
+            // A body that returns a ValidationError has failed with it; an output schema refuses it anyway.
+            let is_failure = output.is_instance_of::<PyBaseException>()
+                && output.is_instance(imported!(py, "toolhead.errors", "ValidationError")?)?;
+            return Ok(if is_failure { Checked::Refused(output) } else { Checked::Accepted(output, None) });
         };
         match (validator.get().accept(py, &output)?, &this.build_output) {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
@@ -261,62 +261,62 @@ impl ToolBase {
     /// The cold path of `accept_output`: an instance of the declared class, or a `ValidationError`.
     #[cold]
     fn refuse_output<'py>(slf: &Bound<'py, Self>, output: &Bound<'py, PyAny>) -> PyResult<Checked<'py>> {
-        let answer = imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output))?;
+        let answer =
+            Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output)))?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => Ok(Checked::Accepted(accepted.get_item(0)?, None)),
             Err(refused) => Ok(Checked::Refused(refused.into_inner())),
         }
     }
 
-    /// A new context for one plain call.
+    /// The context of one plain call; None for a body that takes none.
     #[inline]
     pub(crate) fn new_context<'py>(
         &self,
         py: Python<'py>,
         repairs: Option<Bound<'py, PyTuple>>,
-    ) -> PyResult<Bound<'py, ToolExecutionContext>> {
+    ) -> PyResult<Option<Bound<'py, ToolExecutionContext>>> {
+        if !self.takes_context {
+            return Ok(None);
+        }
         let context = ToolExecutionContext::ambient(py)?;
         let context = match repairs {
             Some(repairs) => context.repaired(repairs.unbind()),
             None => context,
         };
-        Bound::new(py, context)
+        Bound::new(py, context).map(Some)
     }
 
     /// Calls the body.
     #[inline]
     pub(crate) fn call_body<'py>(
         &self,
-        py: Python<'py>,
         input: Bound<'py, PyAny>,
-        context: &Bound<'py, ToolExecutionContext>,
+        context: Option<&Bound<'py, ToolExecutionContext>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
         let Some(function) = &self.function else {
             let error = imported!(py, "toolhead.call", "not_executable")?.call1((&self.id,))?;
             return Err(PyErr::from_value(error));
         };
-        let function = function.bind(py);
-        if self.takes_context { function.call1((input, context)) } else { function.call1((input,)) }
+        match context {
+            Some(context) => function.bind(py).call1((input, context)),
+            None => function.bind(py).call1((input,)),
+        }
     }
 
     /// What a failed body means: a suspension becomes the call's outcome or `ToolSuspended`, a `StopIteration` a
     /// `RuntimeError` (in a task it would never end), anything else stays as it is.
     #[cold]
-    pub(crate) fn body_failed<'py>(
-        slf: &Bound<'py, Self>,
-        context: &Bound<'py, ToolExecutionContext>,
-        error: PyErr,
-    ) -> PyResult<Checked<'py>> {
+    pub(crate) fn body_failed<'py>(slf: &Bound<'py, Self>, error: PyErr) -> PyResult<Checked<'py>> {
         let py = slf.py();
         let suspension = imported!(py, "toolhead.suspend", "Suspension")?;
         if error.is_instance(py, suspension) {
-            let outcome =
-                imported!(py, "toolhead.call", "suspended")?.call1((slf, context, error.value(py)))?;
+            let outcome = imported!(py, "toolhead.call", "suspended")?.call1((slf, error.value(py)))?;
             return Ok(Checked::Refused(outcome));
         }
-        if error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py) {
-            let replaced =
-                pyo3::exceptions::PyRuntimeError::new_err("the body of a tool raised StopIteration");
+        if error.is_instance_of::<PyStopIteration>(py) {
+            let replaced = PyRuntimeError::new_err("the body of a tool raised StopIteration");
             replaced.set_cause(py, Some(error));
             return Err(replaced);
         }
@@ -335,6 +335,12 @@ impl ToolBase {
     }
 }
 
+/// Ends what the context of a plain call began.
+#[inline]
+pub(crate) fn end(context: Option<&Bound<'_, ToolExecutionContext>>) -> PyResult<()> {
+    context.map_or(Ok(()), |context| context.get().end(context.py()))
+}
+
 /// The outcome of a call as its caller gets it.
 pub(crate) fn outcome<'py>(checked: Checked<'py>, raises: bool) -> PyResult<Bound<'py, PyAny>> {
     match checked {
@@ -344,8 +350,9 @@ pub(crate) fn outcome<'py>(checked: Checked<'py>, raises: bool) -> PyResult<Boun
     }
 }
 
+/// Starts a call: a `ToolCall`, or what `toolhead.call` makes of a call that asks for more.
 #[inline]
-fn start<'py>(
+pub(crate) fn start<'py>(
     slf: &Bound<'py, ToolBase>,
     input: Bound<'py, PyAny>,
     context: Option<Bound<'py, PyAny>>,
@@ -375,10 +382,10 @@ fn run_now<'py>(
         refused @ Checked::Refused(_) => return outcome(refused, raises),
     };
     let context = this.new_context(py, repairs)?;
-    let checked = match this.call_body(py, value, &context) {
+    let checked = match this.call_body(value, context.as_ref()) {
         Ok(output) => ToolBase::accept_output(slf, output),
-        Err(error) => ToolBase::body_failed(slf, &context, error),
+        Err(error) => ToolBase::body_failed(slf, error),
     };
-    context.get().end(py)?;
+    end(context.as_ref())?;
     outcome(checked?, raises)
 }

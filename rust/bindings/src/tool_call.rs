@@ -3,8 +3,10 @@
 //! Source: spec/api.md section 2; PEP 492 for the protocol. Nothing of asyncio, no span, no context variable write
 //! and no thread is in the path of a call. The object's memory and its C face are in `slots`.
 
+#[expect(unsafe_code, reason = "methods of exactly the class of the tool are C functions")]
+pub(crate) mod methods;
 #[expect(unsafe_code, reason = "a type with am_send is a slot table of C functions")]
-pub(crate) mod slots;
+mod slots;
 
 use pyo3::exceptions::{PyRuntimeWarning, PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
@@ -13,7 +15,7 @@ use pyo3::types::PyTuple;
 use self::slots::{Call, Claimed};
 use crate::call_context::ToolExecutionContext;
 use crate::ffi::call::{Sent, is_awaitable, is_coroutine, is_generator, send};
-use crate::tool_base::{Checked, ToolBase, outcome};
+use crate::tool_base::{Checked, ToolBase, end, outcome};
 
 /// The flag of a code object that makes its generators awaitable (`types.coroutine`).
 const CO_ITERABLE_COROUTINE: u32 = 0x100;
@@ -31,13 +33,7 @@ pub(crate) enum Stage {
     /// Nothing has happened; the input, or the argument text.
     New(Py<PyAny>),
     /// The body waits in `inner`: its coroutine, or the iterator of another awaitable.
-    Waiting { inner: Py<PyAny>, context: Py<ToolExecutionContext> },
-}
-
-/// Where a step left the call.
-enum Step<'py> {
-    Waits(Bound<'py, PyAny>, Parts),
-    Ended(Bound<'py, PyAny>),
+    Waiting { inner: Py<PyAny>, context: Option<Py<ToolExecutionContext>> },
 }
 
 /// A new call. It takes references and does nothing else.
@@ -54,56 +50,53 @@ pub(crate) fn create<'py>(
 
 /// `send(arg)`: starts or continues the call.
 #[inline]
-fn sent<'py>(call: &Call<'_, 'py>, arg: &Bound<'py, PyAny>) -> PyResult<Sent<'py>> {
+fn sent<'py>(call: &Call<'_>, arg: &Bound<'py, PyAny>) -> PyResult<Sent<'py>> {
     let py = arg.py();
     let (claimed, parts) = call.claim()?;
-    let step = match parts.stage {
+    let tool = parts.tool.into_bound(py);
+    match parts.stage {
         Stage::New(_) if !arg.is_none() => {
             Err(PyTypeError::new_err("can't send non-None value to a just-started tool call"))
         }
-        Stage::New(input) => {
-            begin(py, &parts.tool.into_bound(py), &input.into_bound(py), parts.is_text, parts.raises)
-        }
+        Stage::New(input) => begin(claimed, tool, &input.into_bound(py), parts.is_text, parts.raises),
         Stage::Waiting { inner, context } => {
-            let (tool, inner, context) =
-                (parts.tool.into_bound(py), inner.into_bound(py), context.into_bound(py));
-            drive(&tool, inner, context, arg, parts.raises)
+            let context = context.map(|context| context.into_bound(py));
+            drive(claimed, tool, inner.into_bound(py), context, arg, parts.raises)
         }
-    };
-    settle(claimed, step)
+    }
 }
 
 /// `throw(...)`: the way a cancellation arrives. Before the first step the body must not run at all.
-fn thrown<'py>(call: &Call<'_, 'py>, args: &Bound<'py, PyTuple>) -> PyResult<Sent<'py>> {
+fn thrown<'py>(call: &Call<'_>, args: &Bound<'py, PyTuple>) -> PyResult<Sent<'py>> {
     let py = args.py();
     let (claimed, parts) = call.claim()?;
-    let step = match parts.stage {
-        Stage::New(_) => Err(raised(args)?),
-        Stage::Waiting { inner, context } => {
-            let (tool, inner, context) =
-                (parts.tool.into_bound(py), inner.into_bound(py), context.into_bound(py));
-            context.get().cancelled(py, &args.get_item(0)?)?;
-            match inner.getattr_opt("throw")? {
-                None => after_error(&tool, &context, raised(args)?, parts.raises),
-                Some(throw) => match throw.call1(args) {
-                    Ok(waits_for) => {
-                        let stage = Stage::Waiting { inner: inner.unbind(), context: context.unbind() };
-                        Ok(Step::Waits(waits_for, Parts { tool: tool.unbind(), stage, ..parts }))
-                    }
-                    // The body caught the exception and answered.
-                    Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
-                        finish(&tool, &context, error.value(py).getattr("value")?, parts.raises)
-                    }
-                    Err(error) => after_error(&tool, &context, error, parts.raises),
-                },
-            }
-        }
+    let Stage::Waiting { inner, context } = parts.stage else {
+        return Err(raised(args)?);
     };
-    settle(claimed, step)
+    let (tool, inner) = (parts.tool.into_bound(py), inner.into_bound(py));
+    let context = context.map(|context| context.into_bound(py));
+    if let Some(context) = &context {
+        context.get().cancelled(py, &args.get_item(0)?)?;
+    }
+    let Some(throw) = inner.getattr_opt("throw")? else {
+        return after_error(&tool, context.as_ref(), raised(args)?, parts.raises);
+    };
+    match throw.call1(args) {
+        Ok(waits_for) => {
+            let stage = Stage::Waiting { inner: inner.unbind(), context: context.map(Bound::unbind) };
+            claimed.put_back(Parts { tool: tool.unbind(), stage, ..parts });
+            Ok(Sent::Next(waits_for))
+        }
+        // The body caught the exception and answered.
+        Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
+            finish(&tool, context.as_ref(), error.value(py).getattr("value")?, parts.raises)
+        }
+        Err(error) => after_error(&tool, context.as_ref(), error, parts.raises),
+    }
 }
 
 /// `close()`: ends the call where it waits. A call that has not begun is simply over.
-fn closed(call: &Call<'_, '_>, py: Python<'_>) -> PyResult<()> {
+fn closed(call: &Call<'_>, py: Python<'_>) -> PyResult<()> {
     if call.is_done() {
         return Ok(());
     }
@@ -112,7 +105,7 @@ fn closed(call: &Call<'_, '_>, py: Python<'_>) -> PyResult<()> {
     if let Stage::Waiting { inner, context } = parts.stage {
         let close = inner.bind(py).getattr_opt("close")?;
         let result = close.map_or(Ok(()), |close| close.call0().map(drop));
-        context.get().end(py)?;
+        end(context.as_ref().map(|context| context.bind(py)))?;
         return result;
     }
     Ok(())
@@ -129,83 +122,78 @@ fn never_awaited(call: &Bound<'_, PyAny>, tool: &ToolBase) {
     }
 }
 
+#[inline]
 fn begin<'py>(
-    py: Python<'py>,
-    tool: &Bound<'py, ToolBase>,
+    claimed: Claimed<'_>,
+    tool: Bound<'py, ToolBase>,
     input: &Bound<'py, PyAny>,
     is_text: bool,
     raises: bool,
-) -> PyResult<Step<'py>> {
-    let (value, repairs) = match ToolBase::accept_input(tool, input, is_text)? {
+) -> PyResult<Sent<'py>> {
+    let py = input.py();
+    let (value, repairs) = match ToolBase::accept_input(&tool, input, is_text)? {
         Checked::Accepted(value, repairs) => (value, repairs),
-        refused @ Checked::Refused(_) => return outcome(refused, raises).map(Step::Ended),
+        refused @ Checked::Refused(_) => return outcome(refused, raises).map(Sent::Return),
     };
     let context = tool.get().new_context(py, repairs)?;
-    let result = match tool.get().call_body(py, value, &context) {
+    let result = match tool.get().call_body(value, context.as_ref()) {
         Ok(result) => result,
-        Err(error) => return after_error(tool, &context, error, raises),
+        Err(error) => return after_error(&tool, context.as_ref(), error, raises),
     };
     let inner = if is_coroutine(&result) || is_awaitable_generator(&result)? {
         result
     } else if is_awaitable(&result) {
         result.get_type().getattr("__await__")?.call1((&result,))?
     } else {
-        return finish(tool, &context, result, raises);
+        return finish(&tool, context.as_ref(), result, raises);
     };
-    let none = py.None();
-    drive(tool, inner, context, none.bind(py), raises)
+    drive(claimed, tool, inner, context, &py.None().into_bound(py), raises)
 }
 
 #[inline]
 fn drive<'py>(
-    tool: &Bound<'py, ToolBase>,
+    claimed: Claimed<'_>,
+    tool: Bound<'py, ToolBase>,
     inner: Bound<'py, PyAny>,
-    context: Bound<'py, ToolExecutionContext>,
+    context: Option<Bound<'py, ToolExecutionContext>>,
     arg: &Bound<'py, PyAny>,
     raises: bool,
-) -> PyResult<Step<'py>> {
+) -> PyResult<Sent<'py>> {
     match send(&inner, arg) {
-        Ok(Sent::Return(output)) => finish(tool, &context, output, raises),
+        Ok(Sent::Return(output)) => finish(&tool, context.as_ref(), output, raises),
         Ok(Sent::Next(waits_for)) => {
-            let stage = Stage::Waiting { inner: inner.unbind(), context: context.unbind() };
+            let stage = Stage::Waiting { inner: inner.unbind(), context: context.map(Bound::unbind) };
             // The text has been read by now.
-            Ok(Step::Waits(waits_for, Parts { tool: tool.clone().unbind(), is_text: false, raises, stage }))
+            claimed.put_back(Parts { tool: tool.unbind(), is_text: false, raises, stage });
+            Ok(Sent::Next(waits_for))
         }
-        Err(error) => after_error(tool, &context, error, raises),
+        Err(error) => after_error(&tool, context.as_ref(), error, raises),
     }
 }
 
 #[inline]
 fn finish<'py>(
     tool: &Bound<'py, ToolBase>,
-    context: &Bound<'py, ToolExecutionContext>,
+    context: Option<&Bound<'py, ToolExecutionContext>>,
     output: Bound<'py, PyAny>,
     raises: bool,
-) -> PyResult<Step<'py>> {
-    context.get().end(tool.py())?;
-    outcome(ToolBase::accept_output(tool, output)?, raises).map(Step::Ended)
+) -> PyResult<Sent<'py>> {
+    end(context)?;
+    outcome(ToolBase::accept_output(tool, output)?, raises).map(Sent::Return)
 }
 
 #[cold]
 fn after_error<'py>(
     tool: &Bound<'py, ToolBase>,
-    context: &Bound<'py, ToolExecutionContext>,
+    context: Option<&Bound<'py, ToolExecutionContext>>,
     error: PyErr,
     raises: bool,
-) -> PyResult<Step<'py>> {
-    context.get().end(tool.py())?;
-    outcome(ToolBase::body_failed(tool, context, error)?, raises).map(Step::Ended)
-}
-
-#[inline]
-fn settle<'py>(claimed: Claimed<'_>, step: PyResult<Step<'py>>) -> PyResult<Sent<'py>> {
-    match step? {
-        Step::Ended(value) => Ok(Sent::Return(value)),
-        Step::Waits(value, parts) => {
-            claimed.put_back(parts);
-            Ok(Sent::Next(value))
-        }
-    }
+) -> PyResult<Sent<'py>> {
+    // Attached for PyO3 as well, so that what is dropped is freed at once: tracebacks hold frames.
+    Python::attach(|_| {
+        end(context)?;
+        outcome(ToolBase::body_failed(tool, error)?, raises).map(Sent::Return)
+    })
 }
 
 /// Whether `value` is the generator of a `types.coroutine` function: awaitable without `__await__`.

@@ -41,15 +41,14 @@ struct ToolCall {
 }
 
 /// A call, seen from its own methods.
-pub(super) struct Call<'a, 'py> {
+pub(super) struct Call<'a> {
     memory: &'a Memory,
-    _py: Python<'py>,
 }
 
 /// The right to run a call. Dropped without `put_back`, the call is done.
 pub(super) struct Claimed<'a>(Option<&'a Memory>);
 
-impl<'a> Call<'a, '_> {
+impl<'a> Call<'a> {
     pub(super) fn is_done(&self) -> bool {
         self.memory.state.load(Ordering::Acquire) == DONE
     }
@@ -206,13 +205,15 @@ mod free_list {
 // ------------------------------------------------------------------------------------------ the C face
 
 /// Runs `body` attached, and turns a panic into an exception.
-#[inline]
 fn guarded<R>(body: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
-    Python::attach(|py| {
-        let result = catch_unwind(AssertUnwindSafe(|| body(py)))
-            .unwrap_or_else(|_| Err(PySystemError::new_err("a tool call panicked; please report this")));
-        result.map_err(|error| error.restore(py)).ok()
-    })
+    Python::attach(|py| unpanicked(py, || body(py)))
+}
+
+#[inline]
+fn unpanicked<R>(py: Python<'_>, body: impl FnOnce() -> PyResult<R>) -> Option<R> {
+    let result = catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|_| Err(PySystemError::new_err("a tool call panicked; please report this")));
+    result.map_err(|error| error.restore(py)).ok()
 }
 
 #[inline]
@@ -228,11 +229,15 @@ unsafe extern "C" fn am_send(
     arg: *mut PyObject,
     result: *mut *mut PyObject,
 ) -> PySendResult {
-    let sent = guarded(|py| {
-        // SAFETY: the interpreter passes an instance of the type that this slot is in.
-        let call = Call { memory: unsafe { memory(slf) }, _py: py };
-        // SAFETY: the interpreter lends a live object.
-        let arg = unsafe { Bound::from_borrowed_ptr(py, arg) };
+    // SAFETY: the interpreter calls a slot attached, and the token ends with the call. PyO3 does not count this as an
+    // attachment, which would cost more than the step; so the hot path keeps `Bound`s, which need none, and the cold
+    // paths attach.
+    let py = unsafe { Python::assume_attached() };
+    // SAFETY: the interpreter passes an instance of the type that this slot is in.
+    let call = Call { memory: unsafe { memory(slf) } };
+    // SAFETY: the interpreter lends a live object.
+    let arg = unsafe { Bound::from_borrowed_ptr(py, arg) };
+    let sent = unpanicked(py, || {
         Ok(match sent(&call, &arg)? {
             Sent::Next(value) => (PySendResult::PYGEN_NEXT, value.into_ptr()),
             Sent::Return(value) => (PySendResult::PYGEN_RETURN, value.into_ptr()),
@@ -247,7 +252,7 @@ unsafe extern "C" fn am_send(
 unsafe extern "C" fn send_method(slf: *mut PyObject, arg: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this method is in.
-        let call = Call { memory: unsafe { memory(slf) }, _py: py };
+        let call = Call { memory: unsafe { memory(slf) } };
         // SAFETY: the interpreter lends a live object.
         let arg = unsafe { Bound::from_borrowed_ptr(py, arg) };
         value(sent(&call, &arg)?).map(Bound::into_ptr)
@@ -258,8 +263,8 @@ unsafe extern "C" fn send_method(slf: *mut PyObject, arg: *mut PyObject) -> *mut
 unsafe extern "C" fn iternext(slf: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this slot is in.
-        let call = Call { memory: unsafe { memory(slf) }, _py: py };
-        value(sent(&call, py.None().bind(py))?).map(Bound::into_ptr)
+        let call = Call { memory: unsafe { memory(slf) } };
+        value(sent(&call, &py.None().into_bound(py))?).map(Bound::into_ptr)
     });
     result.unwrap_or(null_mut())
 }
@@ -267,7 +272,7 @@ unsafe extern "C" fn iternext(slf: *mut PyObject) -> *mut PyObject {
 unsafe extern "C" fn throw_method(slf: *mut PyObject, args: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this method is in.
-        let call = Call { memory: unsafe { memory(slf) }, _py: py };
+        let call = Call { memory: unsafe { memory(slf) } };
         // SAFETY: a method with METH_VARARGS is passed a tuple.
         let args = unsafe { Bound::from_borrowed_ptr(py, args) };
         value(thrown(&call, args.cast::<PyTuple>()?)?).map(Bound::into_ptr)
@@ -278,7 +283,7 @@ unsafe extern "C" fn throw_method(slf: *mut PyObject, args: *mut PyObject) -> *m
 unsafe extern "C" fn close_method(slf: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this method is in.
-        let call = Call { memory: unsafe { memory(slf) }, _py: py };
+        let call = Call { memory: unsafe { memory(slf) } };
         closed(&call, py)?;
         Ok(py.None().into_ptr())
     });
@@ -378,7 +383,9 @@ unsafe extern "C" fn traverse(slf: *mut PyObject, visit: ffi::visitproc, arg: *m
     if let Some(parts) = memory.peek() {
         let (first, second) = match &parts.stage {
             Stage::New(input) => (input.as_ptr(), null_mut()),
-            Stage::Waiting { inner, context } => (inner.as_ptr(), context.as_ptr()),
+            Stage::Waiting { inner, context } => {
+                (inner.as_ptr(), context.as_ref().map_or(null_mut(), Py::as_ptr))
+            }
         };
         for object in [parts.tool.as_ptr(), first, second] {
             if status == 0 && !object.is_null() {
