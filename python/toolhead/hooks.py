@@ -17,7 +17,6 @@ from toolhead.abort import AbortSignal
 from toolhead.suspend import Suspension
 
 __all__ = [
-    "HOOKS",
     "ErrorEvent",
     "Hook",
     "InputAvailableEvent",
@@ -32,8 +31,6 @@ _logger = logging.getLogger("toolhead")
 In = TypeVar("In")
 Out = TypeVar("Out")
 Hook = Callable[[Any], Any]
-
-HOOKS = ("on_input_start", "on_input_delta", "on_input_available", "on_output", "on_error", "on_suspend")
 
 
 class InputStartEvent(msgspec.Struct, frozen=True, kw_only=True):

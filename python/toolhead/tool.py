@@ -1,4 +1,4 @@
-"""`Tool`, and the two ways to make one: `create_tool` and `@tool`.
+"""`Tool`, and `create_tool`, which makes one.
 
 Source: spec/api.md section 1. A tool is immutable; everything that a call will need is checked and compiled when it
 is made. The `execute` family is native (`ToolBase`).
@@ -7,7 +7,7 @@ is made. The `execute` family is native (`ToolBase`).
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, overload
 
 from toolhead._core import ToolBase, with_direct_calls
 from toolhead.call import ANY_JSON, Accepted, check_data, check_input
@@ -16,8 +16,18 @@ from toolhead.schema_sources import CompiledSchema, compile_schema
 from toolhead.tool_options import DEFAULTS, SCHEMAS, body_shape, checked_options, is_async_callable
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from toolhead._core import Limits, ToolExecutionContext
-    from toolhead.hooks import Hook
+    from toolhead.hooks import (
+        ErrorEvent,
+        Hook,
+        InputAvailableEvent,
+        InputDeltaEvent,
+        InputStartEvent,
+        OutputEvent,
+        SuspendEvent,
+    )
     from toolhead.tool_options import MCPToolProperties, ToolBackgroundConfig
     from toolhead.transforms import ToolPayloadTransform
 
@@ -25,7 +35,6 @@ __all__ = ["Tool", "create_tool"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
-Context = "ToolExecutionContext | Mapping[str, Any] | None"
 
 
 @with_direct_calls
@@ -54,24 +63,31 @@ class Tool(ToolBase, Generic[In, Out]):
             if options[option] is not None:
                 mode: Literal["input", "output"] = "output" if option == "output_schema" else "input"
                 schemas[option] = compile_schema(option, options[option], mode, how)
+        self = cls._made(given, options, schemas)
+        self._check_examples()
+        return self
+
+    @classmethod
+    def _made(
+        cls, given: Mapping[str, Any], options: Mapping[str, Any], schemas: Mapping[str, CompiledSchema]
+    ) -> Tool[Any, Any]:
         function = options["execute"]
         is_async = function is not None and is_async_callable(function)
-        takes_context = function is not None and body_shape(function)
         input_schema, output_schema = schemas.get("input_schema"), schemas.get("output_schema")
-        is_more = options["timeout"] is not None or "request_context_schema" in schemas
+        asks_for_more = options["timeout"] is not None or "request_context_schema" in schemas
         in_thread = function is not None and not is_async and options["run_sync_in"] == "thread"
         self = super().__new__(
             cls,
             id=options["id"],
             function=function,
-            takes_context=takes_context,
+            takes_context=function is not None and body_shape(function),
             input=None if input_schema is None else input_schema.validator,
             text=ANY_JSON if input_schema is None else input_schema.validator,
             output=None if output_schema is None else output_schema.validator,
             build_input=None if input_schema is None else input_schema.build,
             build_output=None if output_schema is None else output_schema.build,
-            slow=is_more or in_thread,
-            slow_sync=is_more or is_async,
+            slow=asks_for_more or in_thread,
+            slow_sync=asks_for_more or is_async,
         )
         set_attribute = object.__setattr__
         for option, value in options.items():
@@ -79,7 +95,6 @@ class Tool(ToolBase, Generic[In, Out]):
         set_attribute(self, "_given", dict(given))
         set_attribute(self, "_schemas", schemas)
         set_attribute(self, "_is_async", is_async)
-        self._check_examples()
         return self
 
     def _check_examples(self) -> None:
@@ -242,8 +257,114 @@ class Tool(ToolBase, Generic[In, Out]):
         def execute_or_raise(self, input: Any, context: Any = None) -> Coroutine[Any, Any, Out]: ...
 
 
+if TYPE_CHECKING:
+    Body = Callable[[In, ToolExecutionContext], Any] | Callable[[In], Any]
+
+    class ToolOptions(TypedDict, total=False):
+        """The options of `create_tool` beside its id, description, input, output and body."""
+
+        title: str | None
+        suspend_schema: Any
+        resume_schema: Any
+        request_context_schema: Any
+        strict: bool | None
+        require_approval: bool | Callable[[Any, ToolExecutionContext], Any]
+        to_model_output: Callable[[Any], Any] | None
+        transform: ToolPayloadTransform | Mapping[str, Any] | None
+        mcp: MCPToolProperties | Mapping[str, Any] | None
+        provider_options: Mapping[str, Any] | None
+        input_examples: Sequence[Any] | None
+        background: ToolBackgroundConfig | Mapping[str, Any] | None
+        on_input_start: Callable[[InputStartEvent], Any] | None
+        on_input_delta: Callable[[InputDeltaEvent], Any] | None
+        on_input_available: Callable[[InputAvailableEvent[Any]], Any] | None
+        on_output: Callable[[OutputEvent[Any]], Any] | None
+        on_error: Callable[[ErrorEvent], Any] | None
+        on_suspend: Callable[[SuspendEvent], Any] | None
+        repair_input: bool
+        run_sync_in: Literal["thread", "inline"]
+        timeout: float | None
+        grace: float
+        dialect: str | None
+        registry: Any
+        formats: bool
+        limits: Limits | None
+        redact: Sequence[str]
+        show_data: bool
+
+
+@overload
+def create_tool(
+    *,
+    id: str,
+    description: str,
+    input_schema: type[In],
+    output_schema: type[Out],
+    execute: Body[In] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[In, Out]: ...
+@overload
+def create_tool(
+    *,
+    id: str,
+    description: str,
+    input_schema: type[In],
+    output_schema: Any = None,
+    execute: Body[In] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[In, Any]: ...
+@overload
+def create_tool(
+    *,
+    id: str,
+    description: str,
+    input_schema: Any = None,
+    output_schema: type[Out],
+    execute: Body[Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[Any, Out]: ...
+@overload
+def create_tool(
+    *,
+    id: str,
+    description: str,
+    input_schema: Any = None,
+    output_schema: Any = None,
+    execute: Body[Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[Any, Any]: ...
 def create_tool(**options: Any) -> Tool[Any, Any]:
-    """A tool."""
+    """Makes a tool. All options are keyword-only; times are in seconds.
+
+    Args:
+        id: 1 to 128 of `A-Z a-z 0-9 _ . -`.
+        description: what the tool does, for the model; not empty.
+        title: a name for people.
+        input_schema, output_schema, suspend_schema, resume_schema, request_context_schema: a schema source each (a
+            JSON Schema, a class, an annotation, a pydantic type, ...); None is not validated.
+        execute: the body, `(input, context)` or `(input)`, async or sync; None for a definition that somebody else
+            executes.
+        strict: whether a provider is asked for its strict mode; None leaves it to the provider.
+        require_approval: whether a person has to approve a call; a bool or `(input, context) -> bool`.
+        to_model_output: `(output) -> ModelOutput`, what the model is given instead of the output.
+        transform: what displays and transcripts see of the payloads.
+        mcp: annotations and `_meta` for MCP clients.
+        provider_options: sent unchanged, by provider.
+        input_examples: valid inputs, for providers that take examples.
+        background: whether and how calls may run in the background.
+        on_input_start, on_input_delta, on_input_available, on_output, on_error, on_suspend: `(event) -> None`, sync
+            or async; they fire in runs.
+        repair_input: whether an invalid input is repaired before it fails.
+        run_sync_in: where a synchronous body runs: "thread", or "inline" in the event loop.
+        timeout, grace: how long a body may run, and how long it is waited for after it was stopped.
+        dialect, registry, formats, limits: as of `Validator`, for all schemas.
+        redact: more names of keys whose values no message shows.
+        show_data: whether messages show data at all.
+
+    Raises:
+        SchemaError: a broken schema, naming the option.
+        TypeError, ValueError: an unknown option, or a value that is not as expected, naming the option.
+    """
     return Tool(**options)
 
 

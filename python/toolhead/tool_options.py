@@ -6,17 +6,17 @@ Source: spec/api.md section 1. Each check names its option and what was expected
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from toolhead.hooks import HOOKS
-from toolhead.transforms import TargetTransform, ToolPayloadTransform
+if TYPE_CHECKING:
+    from toolhead.transforms import ToolPayloadTransform
 
 __all__ = [
     "DEFAULTS",
+    "HOOKS",
     "SCHEMAS",
     "MCPToolProperties",
     "ToolAnnotations",
@@ -61,6 +61,7 @@ class ToolBackgroundConfig(msgspec.Struct, frozen=True, kw_only=True):
     on_failed: Callable[[Any], Any] | None = None
 
 
+HOOKS = ("on_input_start", "on_input_delta", "on_input_available", "on_output", "on_error", "on_suspend")
 SCHEMAS = ("input_schema", "output_schema", "suspend_schema", "resume_schema", "request_context_schema")
 DEFAULTS: dict[str, Any] = {
     "title": None,
@@ -86,7 +87,7 @@ DEFAULTS: dict[str, Any] = {
     "redact": (),
     "show_data": True,
 }
-_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_ID = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _FLAGS = ("repair_input", "show_data", "formats")
 
 
@@ -135,7 +136,7 @@ def _known(given: Mapping[str, Any]) -> None:
     for option in given:
         if option in DEFAULTS or option in ("id", "description"):
             continue
-        snake = re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found[1].lower(), option)
+        snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in option)
         if option in ("runtime_context", "runtimeContext"):
             hint = "; it is called request_context now"
         elif snake != option and (snake in DEFAULTS or snake in ("id", "description")):
@@ -150,7 +151,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
         if option not in options:
             raise TypeError(f"{option}: is required")
         _expect(option, options[option], str)
-    if not _ID.fullmatch(options["id"]):
+    if not (1 <= len(options["id"]) <= 128 and _ID.issuperset(options["id"])):
         raise ValueError(f"id: expected 1 to 128 of A-Z a-z 0-9 _ . -, got {options['id']!r}")
     if not options["description"].strip():
         raise ValueError("description: expected a text, got an empty one")
@@ -224,7 +225,8 @@ def is_async_callable(function: Any) -> bool:
     """Whether calling `function` gives an awaitable: a coroutine function, also behind partial, method or `__call__`."""
     while hasattr(function, "func") and type(function).__name__ == "partial":
         function = function.func
-    if inspect.iscoroutinefunction(function):
+    is_async: bool | None = getattr(function, "is_async", None)  # a body that knows, as that of `@tool`
+    if inspect.iscoroutinefunction(function) or is_async is True:
         return True
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is not None and code.co_flags & inspect.CO_ITERABLE_COROUTINE:
@@ -266,6 +268,8 @@ def _struct(option: str, kind: type[_S], given: Any, names: Mapping[str, str] | 
 def _transform(given: Any) -> ToolPayloadTransform | None:
     if given is None:
         return None
+    from toolhead.transforms import TargetTransform, ToolPayloadTransform
+
     transform = _struct("transform", ToolPayloadTransform, given)
     targets = {}
     for target in ("display", "transcript"):

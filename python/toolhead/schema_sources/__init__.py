@@ -6,11 +6,11 @@ the instance. A kind of source is one file here and one row in `SOURCES`.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolhead._core import Validator
 from toolhead.errors import SchemaError
-from toolhead.schema_sources import json_schema, msgspec_types, pydantic_types, standard
 from toolhead.schema_sources.data import to_json_data
 from toolhead.schema_sources.source import Refused, Source
 
@@ -21,13 +21,9 @@ __all__ = ["CompiledSchema", "Mode", "Refused", "Source", "compile_schema", "res
 
 Mode = Literal["input", "output"]
 
-# The first that knows what it is given wins. msgspec is last: it takes any annotation.
-SOURCES: tuple[Callable[[Any, Mode], Source | None], ...] = (
-    json_schema.source,
-    standard.source,
-    pydantic_types.source,
-    msgspec_types.source,
-)
+# In this order, the first that knows what it is given wins; msgspec is last, since it takes any annotation. Each is
+# imported when it is asked.
+SOURCES = ("json_schema", "standard", "pydantic_types", "msgspec_types")
 
 
 def resolve(given: Any, mode: Mode) -> Source:
@@ -36,8 +32,11 @@ def resolve(given: Any, mode: Mode) -> Source:
     Raises:
         SchemaError: nothing that is known, or something that cannot be described as JSON Schema.
     """
-    for source in SOURCES:
-        found = source(given, mode)
+    if isinstance(given, Source):
+        return given
+    for name in SOURCES:
+        module: Any = import_module(f"toolhead.schema_sources.{name}")
+        found: Source | None = module.source(given, mode)
         if found is not None:
             return found
     raise SchemaError(

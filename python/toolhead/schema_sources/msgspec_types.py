@@ -48,18 +48,14 @@ def _builder(given: Any) -> Any:
     return build
 
 
-_PLACE = re.compile(r" - at `(?:key in )?(\$.*)`$")
-_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
-
-
 def _refused(error: msgspec.ValidationError) -> Refused:
     text = str(error)
-    place = _PLACE.search(text)
+    place = re.search(r" - at `(?:key in )?(\$.*)`$", text)
     if place is None:
         return Refused.one((), text, keyword="build")
     path: list[str | int] = []
     # `[...]` stands for some key of a mapping: the path ends before it.
-    for name, index in _STEP.findall(place[1].split("[...]")[0]):
+    for name, index in re.findall(r"\.([^.\[]+)|\[(\d+)\]", place[1].split("[...]")[0]):
         path.append(name or int(index))
     return Refused.one(path, text[: place.start()], keyword="build")
 
