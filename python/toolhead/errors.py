@@ -6,9 +6,6 @@ A `ValidationError` builds its message when it is made, so that it shows the val
 
 from __future__ import annotations
 
-import json
-import pickle
-import re
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -221,6 +218,8 @@ def _restore(cls: type[ToolheadError], args: tuple[Any, ...], state: dict[str, A
 
 
 def _can_pickle(value: object) -> bool:
+    import pickle
+
     try:
         pickle.dumps(value)
     except Exception:  # noqa: BLE001  a value's own reduce may raise anything; the error must travel without it
@@ -266,6 +265,9 @@ def validation_message(
 
 
 def _shown(value: object, redact: Sequence[str]) -> str:
+    import json
+    import re
+
     is_secret = secret_matcher(redact)
     try:
         tree = _Redactor(is_secret).redacted(value, ())
@@ -335,15 +337,13 @@ class _Redactor:
 
     def _text(self, text: str) -> str:
         # Argument text that could not be read, or an object sent as text: its keys cannot be told apart safely.
-        if text.lstrip()[:1] in ("{", "[") and any(self.is_secret(word) for word in _KEYS_IN_TEXT.findall(text)):
+        if text.lstrip()[:1] in ("{", "[") and any(map(self.is_secret, _names_in(text))):
             return _REDACTED
         return text[: _SHOWN_CHARACTERS + 1]
 
 
 # ------------------------------------------------------------------------------------------- secrets
 
-_KEYS_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _SECRETS = frozenset(
     {"password", "passwd", "secret", "token", "apikey", "auth", "authorization", "credential", "cookie", "privatekey"}
 )
@@ -374,4 +374,13 @@ def secret_matcher(extra: Sequence[str] = ()) -> Callable[[str], bool]:
 
 
 def _words(key: str) -> list[str]:
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in map(str.lower, _WORDS.findall(key))]
+    import re
+
+    words = map(str.lower, re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+", key))
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words]
+
+
+def _names_in(text: str) -> list[str]:
+    import re
+
+    return re.findall(r"[A-Za-z][A-Za-z0-9_-]*", text)

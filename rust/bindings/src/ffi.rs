@@ -1,6 +1,7 @@
 //! The only doors to the C API that PyO3 has no safe call for.
 #![allow(unsafe_code, reason = "each function makes one step of C and says why it is sound")]
 
+pub(crate) mod call;
 pub(crate) mod growing_str;
 pub(crate) mod make;
 pub(crate) mod method;

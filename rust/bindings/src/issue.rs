@@ -1,4 +1,4 @@
-//! The class `Issue`: one thing that is wrong with a value. Its texts are made when they are read.
+//! The class `Issue`: one thing that is wrong with a value. The texts of a found issue are made when they are read.
 
 use std::sync::Arc;
 
@@ -9,57 +9,82 @@ use toolhead_core::instance::{Instance, Kind};
 use toolhead_core::issue::{Detail, Issue as CoreIssue, Param, Step};
 use toolhead_core::keywords::Keyword;
 use toolhead_core::plan::Plan;
+use toolhead_core::schema::uri;
 
 use crate::py_instance::PyValue;
 use crate::to_python;
 
 /// One thing that is wrong with a value: where, by which keyword, what was expected and what was found.
+///
+/// Issues are found by a `Validator`; one made by hand carries the words it is given.
 #[pyclass(frozen, module = "toolhead", weakref)]
 pub(crate) struct Issue {
-    plan: Arc<Plan>,
     path: Vec<Step>,
     schema_path: String,
-    keyword: Option<Keyword>,
-    kind: Kind,
-    detail: Detail,
     value: Py<PyAny>,
     causes: Vec<Vec<Py<Issue>>>,
+    what: What,
+}
+
+enum What {
+    /// By a plan.
+    Found { plan: Arc<Plan>, keyword: Option<Keyword>, kind: Kind, detail: Detail },
+    /// In words.
+    Given { keyword: Option<String>, message: String, expected: String, params: Py<PyDict> },
 }
 
 impl Issue {
-    pub(crate) fn new(py: Python<'_>, plan: &Arc<Plan>, issue: CoreIssue<PyValue<'_>>) -> PyResult<Py<Self>> {
+    pub(crate) fn found(py: Python<'_>, plan: &Arc<Plan>, issue: CoreIssue<PyValue<'_>>) -> PyResult<Py<Self>> {
         let mut causes = Vec::with_capacity(issue.causes.len());
         for branch in issue.causes {
-            let branch: PyResult<Vec<_>> = branch.into_iter().map(|cause| Self::new(py, plan, cause)).collect();
+            let branch: PyResult<Vec<_>> = branch.into_iter().map(|cause| Self::found(py, plan, cause)).collect();
             causes.push(branch?);
         }
+        let kind = issue.value.kind();
         let new = Self {
-            plan: Arc::clone(plan),
             path: issue.path,
             schema_path: issue.schema_path,
-            keyword: issue.keyword,
-            kind: issue.value.kind(),
-            detail: issue.detail,
             value: issue.value.0.to_bound(py).unbind(),
             causes,
+            what: What::Found { plan: Arc::clone(plan), keyword: issue.keyword, kind, detail: issue.detail },
         };
         Py::new(py, new)
     }
 
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        (
-            self.path(py)?,
-            self.keyword(),
-            self.message(),
-            self.schema_path.as_str(),
-            self.expected(),
-        )
-            .into_pyobject(py)
+    fn identity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        (self.path(py)?, self.keyword(), self.message(), self.schema_path.as_str()).into_pyobject(py)
     }
 }
 
 #[pymethods]
 impl Issue {
+    #[new]
+    #[pyo3(signature = (path, *, message, keyword=None, expected=None, params=None, schema_path=String::new(), value=None, causes=Vec::new()))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords for the caller")]
+    fn new(
+        py: Python<'_>,
+        path: Vec<Bound<'_, PyAny>>,
+        message: String,
+        keyword: Option<String>,
+        expected: Option<String>,
+        params: Option<Py<PyDict>>,
+        schema_path: String,
+        value: Option<Py<PyAny>>,
+        causes: Vec<Vec<Py<Issue>>>,
+    ) -> PyResult<Self> {
+        let mut steps = Vec::with_capacity(path.len());
+        for step in path {
+            steps.push(match step.cast::<PyString>() {
+                Ok(name) => Step::Key(name.to_string().into()),
+                Err(_) => Step::Index(step.extract()?),
+            });
+        }
+        let expected = expected.unwrap_or_default();
+        let params = params.unwrap_or_else(|| PyDict::new(py).unbind());
+        let what = What::Given { keyword, message, expected, params };
+        Ok(Self { path: steps, schema_path, value: value.unwrap_or_else(|| py.None()), causes, what })
+    }
+
     /// Where in the value: a tuple of member names and item positions.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -79,8 +104,8 @@ impl Issue {
         let mut pointer = String::new();
         for step in &self.path {
             match step {
-                Step::Key(name) => toolhead_core::schema::uri::push_token(&mut pointer, name),
-                Step::Index(index) => toolhead_core::schema::uri::push_token(&mut pointer, &index.to_string()),
+                Step::Key(name) => uri::push_token(&mut pointer, name),
+                Step::Index(index) => uri::push_token(&mut pointer, &index.to_string()),
             }
         }
         pointer
@@ -88,27 +113,40 @@ impl Issue {
 
     /// The keyword that refused the value; None where the value is not JSON data or passes a limit.
     #[getter]
-    fn keyword(&self) -> Option<&'static str> {
-        self.keyword.map(Keyword::name)
+    fn keyword(&self) -> Option<&str> {
+        match &self.what {
+            What::Found { keyword, .. } => keyword.map(Keyword::name),
+            What::Given { keyword, .. } => keyword.as_deref(),
+        }
     }
 
     /// What was expected and what was found, in one sentence without values of the data.
     #[getter]
     fn message(&self) -> String {
-        self.detail.message(self.keyword, self.kind, &self.plan)
+        match &self.what {
+            What::Found { plan, keyword, kind, detail } => detail.message(*keyword, *kind, plan),
+            What::Given { message, .. } => message.clone(),
+        }
     }
 
     /// What was expected, in words.
     #[getter]
     fn expected(&self) -> String {
-        self.detail.expected(self.keyword, &self.plan)
+        match &self.what {
+            What::Found { plan, keyword, detail, .. } => detail.expected(*keyword, plan),
+            What::Given { expected, .. } => expected.clone(),
+        }
     }
 
     /// The numbers and names of the message as data.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (plan, keyword, detail) = match &self.what {
+            What::Found { plan, keyword, detail, .. } => (plan, keyword, detail),
+            What::Given { params, .. } => return Ok(params.bind(py).clone()),
+        };
         let params = PyDict::new(py);
-        for (name, param) in self.detail.params(self.keyword, &self.plan) {
+        for (name, param) in detail.params(*keyword, plan) {
             match param {
                 Param::Number(number) => params.set_item(name, to_python::from_number(py, &number)?)?,
                 Param::Text(text) => params.set_item(name, text)?,
@@ -151,7 +189,7 @@ impl Issue {
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         match other.cast::<Self>() {
             Ok(other) => {
-                let equal = self.values(py)?.eq(other.get().values(py)?)?;
+                let equal = self.identity(py)?.eq(other.get().identity(py)?)?;
                 Ok(equal.into_pyobject(py)?.to_owned().into_any().unbind())
             }
             Err(_) => Ok(py.NotImplemented()),
@@ -159,13 +197,50 @@ impl Issue {
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        self.values(py)?.hash()
+        self.identity(py)?.hash()
+    }
+
+    /// A pickled issue comes back with the same words; the plan that found it does not travel with it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let restore = py.import("toolhead._core")?.getattr("_restore_issue")?;
+        let causes: PyResult<Vec<_>> = self.causes.iter().map(|branch| PyList::new(py, branch)).collect();
+        let state = (
+            self.path(py)?,
+            self.message(),
+            self.keyword(),
+            self.expected(),
+            self.params(py)?,
+            self.schema_path.as_str(),
+            &self.value,
+            causes?,
+        );
+        Ok((restore, state.into_pyobject(py)?))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.value)?;
+        if let What::Given { params, .. } = &self.what {
+            visit.call(params)?;
+        }
         self.causes.iter().flatten().try_for_each(|cause| visit.call(cause))
     }
+}
+
+/// Makes a pickled issue again.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the state of an issue")]
+pub(crate) fn _restore_issue(
+    py: Python<'_>,
+    path: Vec<Bound<'_, PyAny>>,
+    message: String,
+    keyword: Option<String>,
+    expected: Option<String>,
+    params: Option<Py<PyDict>>,
+    schema_path: String,
+    value: Option<Py<PyAny>>,
+    causes: Vec<Vec<Py<Issue>>>,
+) -> PyResult<Issue> {
+    Issue::new(py, path, message, keyword, expected, params, schema_path, value, causes)
 }
 
 /// The issues of a plan's explanation as a Python list.
@@ -176,7 +251,7 @@ pub(crate) fn list<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for issue in issues {
-        list.append(Issue::new(py, plan, issue)?)?;
+        list.append(Issue::found(py, plan, issue)?)?;
     }
     Ok(list)
 }

@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+mod call_context;
 mod edit;
 mod errors;
 mod ffi;
@@ -14,6 +15,8 @@ mod meta_schemas;
 mod py_instance;
 mod py_number;
 mod to_python;
+mod tool_base;
+mod tool_call;
 mod validator;
 
 #[pymodule]
@@ -21,11 +24,17 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::call_context::ToolExecutionContext;
+    #[pymodule_export]
     use crate::input_stream::{Change, InputStream};
     #[pymodule_export]
-    use crate::issue::Issue;
+    use crate::issue::{_restore_issue, Issue};
     #[pymodule_export]
     use crate::limits::{_restore_limits, Limits};
+    #[pymodule_export]
+    use crate::tool_base::ToolBase;
+    #[pymodule_export]
+    use crate::tool_call::methods::with_direct_calls;
     #[pymodule_export]
     use crate::validator::{_restore_validator, Validator};
 

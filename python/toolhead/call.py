@@ -1,0 +1,344 @@
+"""The straight line of one call: input, request context, resume data, body, suspension, output.
+
+Source: spec/api.md section 2; the order is section 3 of the behaviour document. A plain call takes the native steps
+of `ToolCall` alone and comes here only when a value is refused or the body suspends; a call that asks for more (a
+context, a thread, a timeout, a span) takes the same native steps from here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from toolhead import supervise
+from toolhead._core import ToolExecutionContext, Validator
+from toolhead.context import prepared_context
+from toolhead.errors import DecodeError, ToolNotExecutableError, ToolSuspended, ValidationError, validation_message
+from toolhead.observe import is_configured, tool_span
+from toolhead.request_context import CURRENT_REQUEST_CONTEXT, ValidatedRequestContext
+from toolhead.schema_sources import Refused, to_json_data
+from toolhead.suspend import Suspension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from toolhead._core import Issue
+    from toolhead.errors import ValidationPhase
+    from toolhead.schema_sources import CompiledSchema
+    from toolhead.tool import Tool
+
+__all__ = ["Accepted", "check_input", "execute", "execute_sync", "run", "suspended"]
+
+_logger = logging.getLogger("toolhead")
+_R = TypeVar("_R")
+# Reads argument text where there is no input schema, and text that the schema refused.
+ANY_JSON = Validator(True)
+
+
+class Accepted(NamedTuple):
+    """A value that satisfies its schema, and the repairs that made it do so."""
+
+    value: Any
+    repairs: tuple[str, ...] = ()
+
+
+# -------------------------------------------------------------------------------------------- whole calls
+
+
+async def execute(tool: Tool[Any, Any], value: object, context: object, is_text: bool, raises: bool) -> Any:
+    """`Tool.execute` of a call that is more than plain."""
+    prepared = prepared_context(context)
+    if not is_configured():
+        return _outcome(await _execute(tool, value, prepared, is_text), raises)
+    with tool_span(tool.id, tool.description, prepared.tool_call_id):
+        return _outcome(await _execute(tool, value, prepared, is_text), raises)
+
+
+async def _execute(tool: Tool[Any, Any], value: object, context: ToolExecutionContext, is_text: bool) -> Any:
+    checked = check_input(tool, value, is_text=is_text)
+    if isinstance(checked, ValidationError):
+        return checked
+    try:
+        return await run(tool, checked.value, with_repairs(context, checked.repairs))
+    except Suspension as suspension:
+        return _direct_suspension(tool, suspension)
+
+
+def execute_sync(tool: Tool[Any, Any], value: object, context: object, is_text: bool, raises: bool) -> Any:
+    """`Tool.execute_sync` of a call that is more than plain."""
+    if tool._is_async:
+        if _has_running_loop():
+            raise RuntimeError(
+                f"the tool '{tool.id}' has an asynchronous body and an event loop is running: await tool.execute(...)"
+            )
+        return asyncio.run(execute(tool, value, context, is_text, raises))
+    prepared = prepared_context(context)
+    if not is_configured():
+        return _outcome(_execute_sync(tool, value, prepared, is_text), raises)
+    with tool_span(tool.id, tool.description, prepared.tool_call_id):
+        return _outcome(_execute_sync(tool, value, prepared, is_text), raises)
+
+
+def _execute_sync(tool: Tool[Any, Any], value: object, context: ToolExecutionContext, is_text: bool) -> Any:
+    checked = check_input(tool, value, is_text=is_text)
+    if isinstance(checked, ValidationError):
+        return checked
+    entered = _entered(tool, with_repairs(context, checked.repairs))
+    if isinstance(entered, ValidationError):
+        return entered
+    try:
+        output = _carrying(entered, supervise.body_now, tool, checked.value, entered)
+    except Suspension as suspension:
+        _judge(tool, suspension)
+        caller_suspend = context._caller_suspend
+        if caller_suspend is not None:
+            answer = caller_suspend(suspension.payload, **suspension.options)
+            if inspect.isawaitable(answer):
+                raise RuntimeError("the suspend of this context is asynchronous: await tool.execute(...)") from None
+        return _direct_suspension(tool, suspension)
+    if inspect.isawaitable(output):
+        if inspect.iscoroutine(output):
+            output.close()
+        raise RuntimeError(f"the body of the tool '{tool.id}' returned an awaitable: await tool.execute(...)")
+    return _settled(tool._accept_output(output))
+
+
+async def run(
+    tool: Tool[Any, Any],
+    value: object,
+    context: ToolExecutionContext,
+    *,
+    left_behind: Callable[[asyncio.Future[Any]], object] | None = None,
+) -> Any:
+    """The call after its input was accepted: every way of calling goes through here.
+
+    Args:
+        tool: the tool.
+        value: its validated input.
+        context: the prepared context.
+        left_behind: told of a body that still runs when the call is over (a thread cannot be stopped).
+
+    Returns:
+        The validated output or a `ValidationError`.
+
+    Raises:
+        Suspension: the body suspended; its `error` is the `ValidationError` of an invalid payload. The caller's own
+            `suspend` has been called.
+        ToolTimeoutError, ToolAbortedError: as they say.
+    """
+    if not tool.can_execute:
+        raise not_executable(tool.id)
+    entered = _entered(tool, context)
+    if isinstance(entered, ValidationError):
+        return entered
+    token = CURRENT_REQUEST_CONTEXT.set(entered.request_context)
+    try:
+        output = await supervise.body(tool, value, entered, left_behind)
+    except Suspension as suspension:
+        _judge(tool, suspension)
+        caller_suspend = context._caller_suspend
+        if caller_suspend is not None:
+            answer = caller_suspend(suspension.payload, **suspension.options)
+            if inspect.isawaitable(answer):
+                await answer
+        raise
+    finally:
+        CURRENT_REQUEST_CONTEXT.reset(token)
+    return _settled(tool._accept_output(output))
+
+
+# ------------------------------------------------------------------------------------------------- steps
+
+
+def check_input(tool: Tool[Any, Any], value: object, *, is_text: bool = False) -> Accepted | ValidationError:
+    """The validated input, from data or from argument text, repaired if need be."""
+    checked = tool._accept_input(value, is_text)
+    return checked if isinstance(checked, ValidationError) else Accepted(*checked)
+
+
+def with_repairs(context: ToolExecutionContext, repairs: tuple[str, ...]) -> ToolExecutionContext:
+    """`context`, or a copy that tells the body of the repairs made."""
+    return changed_context(context, repairs=repairs) if repairs else context
+
+
+def changed_context(context: ToolExecutionContext, **members: Any) -> ToolExecutionContext:
+    """A copy of `context` with other members."""
+    return ToolExecutionContext(**{**context._members(), **members})
+
+
+def refuse_input(tool: Tool[Any, Any], value: object, is_text: bool) -> Accepted | ValidationError:
+    """What becomes of an input that the validator did not accept: the cold half of the native step."""
+    schema = tool._schemas.get("input_schema")
+    data = value
+    if is_text:
+        try:
+            data = ANY_JSON.decode(value)
+        except DecodeError as error:
+            if not _is_blank(value):
+                return _undecodable(tool, value, error)
+            data = None
+    if schema is None:
+        return Accepted(data)
+    if not is_text and schema.is_instance(value):
+        return Accepted(value)
+    return _checked(tool, schema, "input", data, shown=value, repairs=tool.repair_input)
+
+
+def refuse_output(tool: Tool[Any, Any], output: object) -> Accepted | ValidationError:
+    """What becomes of an output that the validator did not accept: an instance is turned to data and checked."""
+    if isinstance(output, ValidationError):
+        return output
+    schema = tool._schemas["output_schema"]
+    data = schema.dump(output)
+    try:
+        validated = schema.validator.validate(data)
+        return Accepted(output if schema.is_instance(output) else schema.built(validated))
+    except (ValidationError, Refused) as error:
+        return _failure(tool, "output", error.issues, output, shown=data)
+
+
+def check_data(tool: Tool[Any, Any], option: str, phase: ValidationPhase, value: object) -> Any:
+    """The validated value of one of the tool's other schemas; the value itself where there is no such schema.
+
+    Raises:
+        ValidationError: the schema refuses the value.
+    """
+    schema = tool._schemas.get(option)
+    if schema is None:
+        return value
+    if schema.is_instance(value):
+        return value
+    checked = _checked(tool, schema, phase, value, shown=value, repairs=phase == "resume" and tool.repair_input)
+    if isinstance(checked, ValidationError):
+        raise checked
+    return checked.value
+
+
+def suspended(tool: Tool[Any, Any], suspension: Suspension) -> ValidationError:
+    """The end of a plain call that suspended: raises `ToolSuspended`, or returns the payload's `ValidationError`."""
+    _judge(tool, suspension)
+    return _direct_suspension(tool, suspension)
+
+
+def not_executable(tool_id: str) -> ToolNotExecutableError:
+    """The error of a tool without a body."""
+    return ToolNotExecutableError(
+        f"The tool '{tool_id}' has no execute: it is a definition for somebody else to execute", tool_id=tool_id
+    )
+
+
+# ---------------------------------------------------------------------------------------------- internals
+
+
+def _entered(tool: Tool[Any, Any], context: ToolExecutionContext) -> ToolExecutionContext | ValidationError:
+    """The context that the body sees: request context and resume data checked, in this order."""
+    members: dict[str, Any] = {}
+    schema = tool._schemas.get("request_context_schema")
+    try:
+        if schema is not None:
+            source = context.request_context
+            values = check_data(tool, "request_context_schema", "request_context", source.all)
+            members["request_context"] = ValidatedRequestContext(source, values, schema.validator, tool.id)
+        if context.resume_data is not None:
+            members["resume_data"] = check_data(tool, "resume_schema", "resume", context.resume_data)
+    except ValidationError as error:
+        return error
+    if not members:
+        return context
+    # The namespaces show the same objects.
+    return prepared_context(changed_context(context, **members))
+
+
+def _checked(
+    tool: Tool[Any, Any],
+    schema: CompiledSchema,
+    phase: ValidationPhase,
+    data: object,
+    *,
+    shown: object,
+    repairs: bool,
+) -> Accepted | ValidationError:
+    try:
+        return Accepted(schema.built(schema.validator.validate(data)))
+    except (ValidationError, Refused) as error:
+        issues = error.issues
+    repaired = schema.validator.repair(data) if repairs else None
+    if repaired is not None:
+        value, made = repaired
+        try:
+            return Accepted(schema.built(value), made)
+        except Refused:
+            pass  # what is reported is the first attempt
+    return _failure(tool, phase, issues, shown)
+
+
+def _failure(
+    tool: Tool[Any, Any], phase: ValidationPhase, issues: Iterable[Issue], value: object, *, shown: object = None
+) -> ValidationError:
+    issues = tuple(issues)
+    message = validation_message(
+        issues,
+        phase=phase,
+        tool_id=tool.id,
+        value=to_json_data(value) if shown is None else shown,
+        show_data=tool.show_data,
+        redact=tool.redact,
+    )
+    return ValidationError(issues, phase=phase, tool_id=tool.id, value=value, message=message)
+
+
+def _undecodable(tool: Tool[Any, Any], text: object, error: DecodeError) -> ValidationError:
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        text = bytes(text).decode("utf-8", "replace")
+    issue = Refused.one((), f"The arguments are not JSON: {error.message}", keyword="json").issues
+    failure = _failure(tool, "input", issue, text)
+    failure.__cause__ = error
+    return failure
+
+
+def _judge(tool: Tool[Any, Any], suspension: Suspension) -> None:
+    """Checks the payload of a suspension, which stands whatever comes out."""
+    try:
+        check_data(tool, "suspend_schema", "suspend", suspension.payload)
+    except ValidationError as error:
+        suspension.error = error
+        _logger.warning("the tool '%s' suspended with a payload that its suspend_schema refuses", tool.id)
+
+
+def _direct_suspension(tool: Tool[Any, Any], suspension: Suspension) -> ValidationError:
+    if suspension.error is not None:
+        return suspension.error
+    raise ToolSuspended(suspension.payload, tool_id=tool.id, options=suspension.options) from None
+
+
+def _settled(checked: tuple[Any, ...] | ValidationError) -> Any:
+    return checked if isinstance(checked, ValidationError) else checked[0]
+
+
+def _outcome(outcome: Any, raises: bool) -> Any:
+    if raises and isinstance(outcome, ValidationError):
+        raise outcome
+    return outcome
+
+
+def _carrying(context: ToolExecutionContext, body: Callable[..., _R], *args: Any) -> _R:
+    token = CURRENT_REQUEST_CONTEXT.set(context.request_context)
+    try:
+        return body(*args)
+    finally:
+        CURRENT_REQUEST_CONTEXT.reset(token)
+
+
+def _has_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _is_blank(text: object) -> bool:
+    return isinstance(text, (str, bytes, bytearray)) and not text.strip()

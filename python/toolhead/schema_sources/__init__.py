@@ -1,0 +1,94 @@
+"""What may stand where a schema is asked for, and what it becomes: a JSON Schema, a validator, a way to build.
+
+Source: spec/api.md section 1, "Schema sources". The JSON Schema decides; the library that owns a class then builds
+the instance. A kind of source is one file here and one row in `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from toolhead._core import Validator
+from toolhead.errors import SchemaError
+from toolhead.schema_sources.data import to_json_data
+from toolhead.schema_sources.source import Refused, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CompiledSchema", "Mode", "Refused", "Source", "compile_schema", "resolve", "to_json_data"]
+
+Mode = Literal["input", "output"]
+
+# In this order, the first that knows what it is given wins; msgspec is last, since it takes any annotation. Each is
+# imported when it is asked.
+SOURCES = ("json_schema", "standard", "pydantic_types", "msgspec_types")
+
+
+def resolve(given: Any, mode: Mode) -> Source:
+    """The source behind `given`.
+
+    Raises:
+        SchemaError: nothing that is known, or something that cannot be described as JSON Schema.
+    """
+    if isinstance(given, Source):
+        return given
+    for name in SOURCES:
+        module: Any = import_module(f"toolhead.schema_sources.{name}")
+        found: Source | None = module.source(given, mode)
+        if found is not None:
+            return found
+    raise SchemaError(
+        "expected a JSON Schema (dict, bool or JSON text), a class or annotation, a pydantic type or an object with "
+        f"__standard_schema__, got {type(given).__name__}"
+    )
+
+
+class CompiledSchema:
+    """A schema option of a tool, ready for use. Immutable; pickled as what it was made from."""
+
+    __slots__ = ("_options", "_source", "given", "json_schema", "validator")
+
+    def __init__(self, given: Any, mode: Mode, options: dict[str, Any]) -> None:
+        source = resolve(given, mode)
+        self.given = given
+        self.json_schema = source.json_schema
+        self.validator = Validator(source.json_schema, **options)
+        self._source = source
+        self._options = (mode, options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledSchema, (self.given, *self._options)
+
+    @property
+    def build(self) -> Callable[[Any], Any] | None:
+        """Makes the declared type from validated data, or raises `Refused`; None where data stays data."""
+        return self._source.build
+
+    def built(self, value: Any) -> Any:
+        """`value`, as the declared type."""
+        return value if self._source.build is None else self._source.build(value)
+
+    def is_instance(self, value: object) -> bool:
+        """Whether `value` already is of the declared class."""
+        return self._source.instance_type is not None and isinstance(value, self._source.instance_type)
+
+    def dump(self, value: object) -> Any:
+        """`value` as JSON data, by the owner of the class where it is an instance, else by the table."""
+        if self._source.dump is not None and self.is_instance(value):
+            return self._source.dump(value)
+        return to_json_data(value)
+
+
+def compile_schema(option: str, given: Any, mode: Mode, options: dict[str, Any]) -> CompiledSchema:
+    """The compiled form of the schema option `option`.
+
+    Raises:
+        SchemaError: naming the option, for a broken schema and for what is no schema.
+    """
+    try:
+        return CompiledSchema(given, mode, options)
+    except SchemaError as error:
+        text = f"{option}: {error.message}"
+        raise SchemaError(text, schema_path=error.schema_path, keyword=error.keyword) from error.__cause__
