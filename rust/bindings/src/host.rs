@@ -63,7 +63,7 @@ impl<'a> Host<'a> for PyHost<'a, '_> {
         let plan = Plan::anything(Limits::default());
         let mut builder = PyBuilder::new(self.documents.py(), &[]);
         let document = toolhead_core::drivers::decode::decode(&plan, text.as_bytes(), &mut builder).ok()?;
-        self.keep(&document).ok()
+        self.keep(&document.value).ok()
     }
 
     fn retrieve(&mut self, uri: &str) -> Result<Option<PyValue<'a>>, SchemaError> {

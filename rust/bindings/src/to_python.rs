@@ -2,12 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
-use toolhead_core::drivers::decode::Builder;
+use toolhead_core::drivers::decode::{Builder, Text};
 use toolhead_core::instance::{Instance, Key, Kind};
 use toolhead_core::number::Number;
 use toolhead_core::value::Value;
 
-use crate::ffi::make;
+use crate::ffi::make::{self, Made, Raised};
 use crate::ffi::read::Raw;
 use crate::py_instance::PyValue;
 
@@ -31,7 +31,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         = PyValue<'v>
     where
         Self: 'v;
-    type Error = PyErr;
+    type Error = Raised;
 
     fn instance<'v>(value: &'v Self::Value) -> PyValue<'v>
     where
@@ -48,31 +48,33 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         PyBool::new(self.py, value).to_owned().into_any()
     }
     #[inline]
-    fn int(&mut self, value: i64) -> PyResult<Self::Value> {
+    fn int(&mut self, value: i64) -> Made<Self::Value> {
         make::int(self.py, value)
     }
-    fn big(&mut self, digits: &[u8]) -> PyResult<Self::Value> {
-        let text = std::ffi::CString::new(digits)?;
-        make::big_int(self.py, &text)
+    fn big(&mut self, digits: &[u8]) -> Made<Self::Value> {
+        big_int(self.py, digits.to_vec()).map_err(|error| raised(self.py, error))
     }
     #[inline]
-    fn float(&mut self, value: f64) -> PyResult<Self::Value> {
+    fn float(&mut self, value: f64) -> Made<Self::Value> {
         make::float(self.py, value)
     }
     #[inline]
-    fn string(&mut self, text: &[u8], ascii: bool) -> PyResult<Self::Value> {
-        if ascii { make::ascii(self.py, text) } else { make::utf8(self.py, text) }
+    fn string(&mut self, text: Text<'_>) -> Made<Self::Value> {
+        match text {
+            Text::Ascii(bytes) => make::ascii(self.py, bytes),
+            Text::Unicode(text) => make::utf8(self.py, text),
+        }
     }
     #[inline]
     fn shared(&mut self, token: usize) -> Option<Self::Value> {
         (token != 0).then(|| make::known(self.keys, self.py, token).to_owned())
     }
     #[inline]
-    fn array(&mut self, stack: &mut Vec<Self::Value>, start: usize) -> PyResult<Self::Value> {
+    fn array(&mut self, stack: &mut Vec<Self::Value>, start: usize) -> Made<Self::Value> {
         make::list(self.py, stack, start)
     }
     #[inline]
-    fn object(&mut self) -> PyResult<Self::Object> {
+    fn object(&mut self) -> Made<Self::Object> {
         Ok(PyDict::new(self.py))
     }
     #[inline]
@@ -82,16 +84,19 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         token: usize,
         _name: &str,
         value: Self::Value,
-    ) -> PyResult<()> {
+    ) -> Made<()> {
         make::insert(object, &make::known(self.keys, self.py, token), &value)
     }
     #[inline]
-    fn name(&mut self, text: &[u8], ascii: bool) -> PyResult<Self::Value> {
-        self.string(text, ascii)
+    fn name(&mut self, text: Text<'_>) -> Made<Self::Value> {
+        self.string(text)
     }
     #[inline]
-    fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> PyResult<()> {
+    fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Made<()> {
         make::insert(object, &name, &value)
+    }
+    fn literal(&mut self, value: &Value) -> Made<Self::Value> {
+        from_value(self.py, value).map_err(|error| raised(self.py, error))
     }
     #[inline]
     fn members(&self, object: &Self::Object) -> usize {
@@ -163,6 +168,16 @@ pub(crate) fn shallow_copy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'p
     }
 }
 
+/// Leaves an exception to the interpreter.
+fn raised(py: Python<'_>, error: PyErr) -> Raised {
+    error.restore(py);
+    Raised
+}
+
+fn big_int(py: Python<'_>, digits: Vec<u8>) -> PyResult<Bound<'_, PyAny>> {
+    Ok(make::big_int(py, &std::ffi::CString::new(digits)?)?)
+}
+
 /// A core value as Python objects.
 pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
@@ -190,12 +205,12 @@ pub(crate) fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<
 /// A number as a Python int or float; a decimal beyond both as a float.
 pub(crate) fn from_number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
     match number {
-        Number::Int(value) => make::int(py, *value),
-        Number::Float(value) => make::float(py, *value),
+        Number::Int(value) => Ok(make::int(py, *value)?),
+        Number::Float(value) => Ok(make::float(py, *value)?),
         Number::Big(_) => {
             let text = number.to_string();
             let whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-            if whole { make::big_int(py, &std::ffi::CString::new(text)?) } else { make::float(py, text.parse().unwrap_or(f64::NAN)) }
+            if whole { big_int(py, text.into_bytes()) } else { Ok(make::float(py, text.parse().unwrap_or(f64::NAN))?) }
         }
     }
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use pyo3::{Borrowed, PyTraverseError, PyVisit};
-use toolhead_core::drivers::decode::{Stop, decode};
+use toolhead_core::drivers::decode::{Decoded, Stop, decode};
 use toolhead_core::drivers::{check, defaults, explain, repair};
 use toolhead_core::issue::{Detail, Issue as CoreIssue};
 use toolhead_core::json::{faults, repeated};
@@ -86,10 +86,15 @@ impl Validator {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let text = text_of(text)?;
         match decode(&self.plan, &text, &mut PyBuilder::new(py, &self.keys)) {
-            Ok(value) => self.with_defaults(py, value).map(Some),
+            Ok(decoded) => self.completed(py, decoded).map(Some),
             Err(Stop::Syntax | Stop::Refused) => Ok(None),
-            Err(Stop::Host(error)) => Err(error),
+            Err(Stop::Host(raised)) => Err(raised.into()),
         }
+    }
+
+    #[inline]
+    fn completed<'py>(&self, py: Python<'py>, decoded: Decoded<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        if decoded.lacks_defaults { self.with_defaults(py, decoded.value) } else { Ok(decoded.value) }
     }
 
     fn with_defaults<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -137,11 +142,11 @@ impl Validator {
         }
         let plain = Plan::anything(limits);
         match decode(&plain, text, &mut PyBuilder::new(py, &[])) {
-            Ok(value) => match self.text_issues(text, &value) {
-                Ok(issues) => errors::validation_error(py, issues.into_any(), &value),
+            Ok(decoded) => match self.text_issues(text, &decoded.value) {
+                Ok(issues) => errors::validation_error(py, issues.into_any(), &decoded.value),
                 Err(error) => error,
             },
-            Err(Stop::Host(error)) => error,
+            Err(Stop::Host(raised)) => raised.into(),
             Err(_) => PyValueError::new_err("The text could not be decoded"),
         }
     }
@@ -226,8 +231,8 @@ impl Validator {
         let plain = Plan::anything(self.limits.to_core());
         match decode(&plain, &bytes, &mut PyBuilder::new(py, &[])) {
             Ok(_) if !repeated::names(&bytes, self.limits.to_core(), 1).is_empty() => Ok(None),
-            Ok(value) => self.repair(&value),
-            Err(Stop::Host(error)) => Err(error),
+            Ok(decoded) => self.repair(&decoded.value),
+            Err(Stop::Host(raised)) => Err(raised.into()),
             Err(_) => Ok(None),
         }
     }
@@ -321,8 +326,8 @@ impl UnaryMethod for Decode {
         let (validator, py) = (this.get(), this.py());
         let text = text_of(text)?;
         match decode(&validator.plan, &text, &mut PyBuilder::new(py, &validator.keys)) {
-            Ok(value) => validator.with_defaults(py, value),
-            Err(Stop::Host(error)) => Err(error),
+            Ok(decoded) => validator.completed(py, decoded),
+            Err(Stop::Host(raised)) => Err(raised.into()),
             Err(Stop::Syntax | Stop::Refused) => Err(validator.text_refusal(py, &text)),
         }
     }

@@ -134,6 +134,8 @@ pub struct Property {
     pub types: u8,
     /// Copy of the node's `more`.
     pub more: u8,
+    /// Into [`Plan::defaults`]: the `default` beside the declaration, or [`NONE`].
+    pub default: u32,
     /// Is the member required?
     pub required: bool,
     /// The name stands in a JSON text as it is, without escapes.
@@ -155,6 +157,8 @@ pub struct ObjectRule {
     pub mask: u32,
     /// What a name without property or pattern must satisfy: [`TRUE`], [`FALSE`] or a node.
     pub additional: NodeId,
+    /// Has one of the names a default?
+    pub has_defaults: bool,
     /// Was `additionalProperties` written? An object without it leaves those members unevaluated.
     pub has_additional: bool,
     /// Least number of members.
@@ -174,15 +178,6 @@ pub struct StringSet {
     pub slots: Box<[u16]>,
     /// It is the value of `const`.
     pub constant: bool,
-}
-
-/// A default of a property.
-#[derive(Clone, Debug)]
-pub struct Default {
-    /// The property's name.
-    pub name: Box<str>,
-    /// The value.
-    pub value: Value,
 }
 
 /// A compiled schema.
@@ -214,10 +209,12 @@ pub struct Plan {
     pub sets: Box<[StringSet]>,
     /// Where the targets of references stand in their document: node and JSON Pointer, sorted by node.
     pub places: Box<[(NodeId, Box<str>)]>,
-    /// `default` of properties, by the node that declares them, sorted.
-    pub defaults: Box<[(NodeId, Default)]>,
+    /// The values of `default`, and for a string the host's handle.
+    pub defaults: Box<[(Value, usize)]>,
     /// By node: is there a default somewhere below? Empty where there is none at all.
     pub to_default: Box<[bool]>,
+    /// Every default is reached through members and items alone, so that a decoder can fill it in on the way.
+    pub plain_defaults: bool,
     /// Nodes of dynamic anchors: resource, anchor, node.
     pub anchors: Box<[(u16, u32, NodeId)]>,
     /// The dialect that the schema is written in.
@@ -255,6 +252,27 @@ impl StringRule {
     pub fn is_only_a_set(&self) -> bool {
         self.pattern == NONE && self.format.is_none() && self.content == Content::default()
     }
+}
+
+/// Are two short texts equal? Inlined, unlike the C library's comparison, whose call costs more than it compares.
+#[inline]
+pub fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    if let (Some(x), Some(y)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
+        if x != y {
+            return false;
+        }
+        if a.len() <= 16 {
+            return a.last_chunk::<8>() == b.last_chunk::<8>();
+        }
+        return a[8..] == b[8..];
+    }
+    if let (Some(x), Some(y)) = (a.first_chunk::<4>(), b.first_chunk::<4>()) {
+        return x == y && a.last_chunk::<4>() == b.last_chunk::<4>();
+    }
+    a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 /// A hash of a short text that reads its length and at most sixteen of its bytes; collisions are compared.
@@ -308,7 +326,7 @@ impl StringSet {
     #[inline]
     pub fn find(&self, text: &[u8]) -> Option<usize> {
         if self.slots.is_empty() {
-            return self.members.iter().find(|(member, _)| member.as_bytes() == text).map(|(_, token)| *token);
+            return self.members.iter().find(|(member, _)| same(member.as_bytes(), text)).map(|(_, token)| *token);
         }
         let mask = self.slots.len() - 1;
         let mut at = short_hash(text) as usize & mask;
@@ -318,7 +336,7 @@ impl StringSet {
                 return None;
             }
             let (member, token) = &self.members[slot - 1];
-            if member.as_bytes() == text {
+            if same(member.as_bytes(), text) {
                 return Some(*token);
             }
             at = (at + 1) & mask;
@@ -345,6 +363,7 @@ impl Plan {
             places: Box::default(),
             defaults: Box::default(),
             to_default: Box::default(),
+            plain_defaults: true,
             anchors: Box::default(),
             dialect: Dialect::of(crate::schema::dialect::Draft::D2020),
             limits,
@@ -379,7 +398,7 @@ impl Plan {
     #[inline]
     pub fn find_name(&self, rule: &ObjectRule, properties: &[Property], text: &[u8]) -> Option<usize> {
         let is = |property: &Property| {
-            property.len as usize == text.len() && self.name(property).as_bytes() == text
+            property.len as usize == text.len() && same(self.name(property).as_bytes(), text)
         };
         if rule.table == NONE {
             return properties.iter().position(is);
@@ -403,13 +422,6 @@ impl Plan {
         Some(&self.places[at].1)
     }
 
-    /// The defaults that a node's `properties` declare.
-    pub fn defaults_of(&self, node: NodeId) -> &[(NodeId, Default)] {
-        let start = self.defaults.partition_point(|(id, _)| *id < node);
-        let end = self.defaults.partition_point(|(id, _)| *id <= node);
-        &self.defaults[start..end]
-    }
-
     /// May a value of this node be given a default somewhere?
     pub fn leads_to_default(&self, node: NodeId) -> bool {
         self.to_default.get(node as usize).copied().unwrap_or(false)
@@ -426,7 +438,7 @@ impl Plan {
             + self.sets.iter().map(|set| of(&set.slots) + of(&set.members)).sum::<usize>()
             + self.sets.iter().flat_map(|set| &set.members).map(|(text, _)| text.len()).sum::<usize>()
             + self.places.iter().map(|(_, place)| place.len()).sum::<usize>()
-            + self.defaults.iter().map(|(_, default)| default.name.len() + default.value.heap_size()).sum::<usize>();
+            + self.defaults.iter().map(|(value, _)| value.heap_size()).sum::<usize>();
         size_of::<Self>()
             + inner
             + of(&self.nodes)

@@ -1,5 +1,6 @@
 //! A JSON document in memory: the literals of a plan (`enum`, `const`, `default`), and the host of the core's tests.
 
+use crate::drivers::decode::Text;
 use crate::instance::{Instance, Key, Kind};
 use crate::number::Number;
 
@@ -156,8 +157,11 @@ impl crate::drivers::decode::Builder for Values {
     fn float(&mut self, value: f64) -> Result<Value, Self::Error> {
         Ok(Value::Number(Number::Float(value)))
     }
-    fn string(&mut self, text: &[u8], _ascii: bool) -> Result<Value, Self::Error> {
-        Ok(Value::String(String::from_utf8_lossy(text).into()))
+    fn string(&mut self, text: Text<'_>) -> Result<Value, Self::Error> {
+        Ok(Value::String(match text {
+            Text::Ascii(bytes) => String::from_utf8_lossy(bytes).into(),
+            Text::Unicode(text) => text.into(),
+        }))
     }
     fn shared(&mut self, _token: usize) -> Option<Value> {
         None
@@ -177,8 +181,8 @@ impl crate::drivers::decode::Builder for Values {
     ) -> Result<(), Self::Error> {
         self.insert(object, Value::String(name.into()), value)
     }
-    fn name(&mut self, text: &[u8], ascii: bool) -> Result<Value, Self::Error> {
-        self.string(text, ascii)
+    fn name(&mut self, text: Text<'_>) -> Result<Value, Self::Error> {
+        self.string(text)
     }
     fn insert(&mut self, object: &mut Self::Object, name: Value, value: Value) -> Result<(), Self::Error> {
         let Value::String(name) = name else { return Ok(()) };
@@ -187,6 +191,9 @@ impl crate::drivers::decode::Builder for Values {
             None => object.push((name, value)),
         }
         Ok(())
+    }
+    fn literal(&mut self, value: &Value) -> Result<Value, Self::Error> {
+        Ok(value.clone())
     }
     fn members(&self, object: &Self::Object) -> usize {
         object.len()

@@ -4,36 +4,51 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{Borrowed, ffi};
 
+/// A C function failed; its exception is set in the interpreter. As small as an error can be, since every value that a
+/// decoder makes travels in a `Result`: with `PyErr` inside, returning them took a third of the time.
+#[derive(Debug)]
+pub(crate) struct Raised;
+
+/// What was made, or the note that an exception is set.
+pub(crate) type Made<T> = Result<T, Raised>;
+
+impl From<Raised> for PyErr {
+    #[cold]
+    fn from(_: Raised) -> Self {
+        Python::attach(PyErr::fetch)
+    }
+}
+
 /// Takes over a new reference, or the exception that was set instead.
 #[inline]
-fn owned(py: Python<'_>, pointer: *mut ffi::PyObject) -> PyResult<Bound<'_, PyAny>> {
+fn owned(py: Python<'_>, pointer: *mut ffi::PyObject) -> Made<Bound<'_, PyAny>> {
     // SAFETY: the C API returned a new reference, or null with an exception.
-    unsafe { Bound::from_owned_ptr_or_err(py, pointer) }
+    unsafe { Bound::from_owned_ptr_or_opt(py, pointer) }.ok_or(Raised)
 }
 
 /// An int.
 #[inline]
-pub(crate) fn int(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn int(py: Python<'_>, value: i64) -> Made<Bound<'_, PyAny>> {
     // SAFETY: the interpreter is attached.
     owned(py, unsafe { ffi::PyLong_FromLongLong(value) })
 }
 
 /// An int from its decimal digits.
-pub(crate) fn big_int<'py>(py: Python<'py>, digits: &std::ffi::CStr) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn big_int<'py>(py: Python<'py>, digits: &std::ffi::CStr) -> Made<Bound<'py, PyAny>> {
     // SAFETY: the text ends in a zero byte.
     owned(py, unsafe { ffi::PyLong_FromString(digits.as_ptr(), std::ptr::null_mut(), 10) })
 }
 
 /// A float.
 #[inline]
-pub(crate) fn float(py: Python<'_>, value: f64) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn float(py: Python<'_>, value: f64) -> Made<Bound<'_, PyAny>> {
     // SAFETY: the interpreter is attached.
     owned(py, unsafe { ffi::PyFloat_FromDouble(value) })
 }
 
 /// A str from ASCII bytes.
 #[inline]
-pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>> {
     debug_assert!(text.is_ascii());
     if text.len() <= 1 {
         // One-character strs are shared by the interpreter.
@@ -56,11 +71,47 @@ pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, Py
     Ok(made)
 }
 
-/// A str from UTF-8.
+/// A str from UTF-8 that is not all ASCII. The interpreter's own decoder reads byte by byte and guesses the width.
+pub(crate) fn utf8<'py>(py: Python<'py>, text: &str) -> Made<Bound<'py, PyAny>> {
+    // The widest character is the one with the highest first byte, but for those below U+0800, told by two bytes.
+    let bytes = text.as_bytes();
+    let highest = bytes.iter().copied().max().unwrap_or(0);
+    let continued = bytes.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
+    let length = bytes.len() - continued;
+    let widest: u32 = match highest {
+        0xF0.. => 0x10_FFFF,
+        0xC4.. => 0xFFFF,
+        _ => 0xFF,
+    };
+    // SAFETY: the interpreter is attached.
+    let made = owned(py, unsafe { ffi::PyUnicode_New(length.cast_signed(), widest) })?;
+    // SAFETY: a new str is compact; its data follows its header.
+    let data = unsafe { ffi::PyUnicode_DATA(made.as_ptr()) };
+    match widest {
+        0xFF => {
+            // SAFETY: the new str has `length` units of one byte, and nobody else has seen it.
+            let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), length) };
+            fill(units, text, |character| (character as u32).to_le_bytes()[0]);
+        }
+        0xFFFF => {
+            // SAFETY: the new str has `length` units of two bytes, aligned, and nobody else has seen it.
+            let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u16>(), length) };
+            fill(units, text, |character| u16::try_from(character as u32).unwrap_or(0xFFFD));
+        }
+        _ => {
+            // SAFETY: the new str has `length` units of four bytes, aligned, and nobody else has seen it.
+            let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u32>(), length) };
+            fill(units, text, |character| character as u32);
+        }
+    }
+    Ok(made)
+}
+
 #[inline]
-pub(crate) fn utf8<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the bytes are as many as said; the C API checks them.
-    owned(py, unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), text.len().cast_signed()) })
+fn fill<T>(units: &mut [T], text: &str, unit: impl Fn(char) -> T) {
+    for (slot, character) in units.iter_mut().zip(text.chars()) {
+        *slot = unit(character);
+    }
 }
 
 /// A list that takes over the values from `start` on.
@@ -69,7 +120,7 @@ pub(crate) fn list<'py>(
     py: Python<'py>,
     stack: &mut Vec<Bound<'py, PyAny>>,
     start: usize,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Made<Bound<'py, PyAny>> {
     let length = stack.len() - start;
     // SAFETY: the interpreter is attached.
     let made = owned(py, unsafe { ffi::PyList_New(length.cast_signed()) })?;
@@ -83,10 +134,10 @@ pub(crate) fn list<'py>(
 
 /// Puts a member into a dict made here.
 #[inline]
-pub(crate) fn insert(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn insert(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Made<()> {
     // SAFETY: all three are alive; the key is an exact str, so no user code hashes or compares it.
     let result = unsafe { ffi::PyDict_SetItem(dict.as_ptr(), key.as_ptr(), value.as_ptr()) };
-    if result == 0 { Ok(()) } else { Err(PyErr::fetch(dict.py())) }
+    if result == 0 { Ok(()) } else { Err(Raised) }
 }
 
 /// How many members a dict has.

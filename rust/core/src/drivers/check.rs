@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::instance::{Instance, Key, Kind, kinds};
-use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE};
+use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE, same};
 
 /// Nested applications of schemas, in place or into the value, beyond which a value is refused. Bounds the native
 /// stack where references form long chains.
@@ -156,7 +156,7 @@ impl<'p> Checker<'p> {
                 _ => {
                     let text = key.text().as_bytes();
                     match properties.get(next) {
-                        Some(property) if plan.name(property).as_bytes() == text => Some(next),
+                        Some(property) if same(plan.name(property).as_bytes(), text) => Some(next),
                         _ => plan.find_name(rule, properties, text),
                     }
                 }

@@ -12,7 +12,26 @@ use crate::instance::{Instance, Kind, kinds};
 use crate::json::number::{self, Scanned};
 use crate::json::string;
 use crate::number::Number;
-use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE};
+use super::defaults::Seen;
+use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE, same};
+use crate::value::Value;
+
+/// The text of a string: hosts store ASCII apart.
+#[derive(Clone, Copy, Debug)]
+pub enum Text<'t> {
+    /// Only ASCII bytes.
+    Ascii(&'t [u8]),
+    /// At least one character beyond.
+    Unicode(&'t str),
+}
+
+impl<'t> Text<'t> {
+    /// None where the bytes are no UTF-8.
+    #[inline]
+    fn of(bytes: &'t [u8], ascii: bool) -> Option<Self> {
+        if ascii { Some(Self::Ascii(bytes)) } else { std::str::from_utf8(bytes).ok().map(Self::Unicode) }
+    }
+}
 
 /// Makes the host's values.
 pub trait Builder {
@@ -50,11 +69,11 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::int`].
     fn float(&mut self, value: f64) -> Result<Self::Value, Self::Error>;
-    /// A string, from valid UTF-8; `ascii` where every byte is.
+    /// A string.
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn string(&mut self, text: &[u8], ascii: bool) -> Result<Self::Value, Self::Error>;
+    fn string(&mut self, text: Text<'_>) -> Result<Self::Value, Self::Error>;
     /// The string of a plan's token, where the host keeps it.
     fn shared(&mut self, token: usize) -> Option<Self::Value>;
     /// An array of the values from `start` on, which leave the stack.
@@ -82,12 +101,17 @@ pub trait Builder {
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn name(&mut self, text: &[u8], ascii: bool) -> Result<Self::Value, Self::Error>;
+    fn name(&mut self, text: Text<'_>) -> Result<Self::Value, Self::Error>;
     /// Adds a member under a name made before.
     ///
     /// # Errors
     /// See [`Builder::int`].
     fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Result<(), Self::Error>;
+    /// A new value equal to a literal of the schema.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn literal(&mut self, value: &crate::value::Value) -> Result<Self::Value, Self::Error>;
     /// How many members the object has.
     fn members(&self, object: &Self::Object) -> usize;
     /// The finished object.
@@ -120,6 +144,8 @@ struct Decoder<'p, 't, 'b, B: Builder> {
     stack: Vec<B::Value>,
     scratch: Vec<u8>,
     depth: usize,
+    /// A default that was filled in may lack defaults itself.
+    incomplete: bool,
     /// Without a schema a repeated name is no issue: the last one wins.
     repeated_names: bool,
 }
@@ -128,7 +154,7 @@ struct Decoder<'p, 't, 'b, B: Builder> {
 ///
 /// # Errors
 /// See [`Stop`].
-pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<B::Value, Stop<B::Error>> {
+pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<Decoded<B::Value>, Stop<B::Error>> {
     if text.len() > plan.limits.text_length {
         return Err(Stop::Syntax);
     }
@@ -141,6 +167,7 @@ pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<B
         stack: Vec::new(),
         scratch: Vec::new(),
         depth: 0,
+        incomplete: !plan.plain_defaults && !plan.defaults.is_empty(),
         repeated_names,
     };
     // Dynamic references depend on the way to a value, which this driver does not keep.
@@ -153,7 +180,17 @@ pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<B
     if whole && !Checker::new(plan, 0).node::<_, false>(plan.root, B::instance(&value)) {
         return Err(Stop::Refused);
     }
-    Ok(value)
+    let lacks_defaults = decoder.incomplete || (whole && !plan.defaults.is_empty());
+    Ok(Decoded { value, lacks_defaults })
+}
+
+/// A decoded value.
+#[derive(Debug)]
+pub struct Decoded<V> {
+    /// The value.
+    pub value: V,
+    /// Defaults that the decoder could not fill in on its way may be missing: see [`super::defaults::fill`].
+    pub lacks_defaults: bool,
 }
 
 /// Is a text JSON?
@@ -300,7 +337,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 return Err(Stop::Refused);
             }
         }
-        Ok(self.builder.string(content, scanned.ascii)?)
+        let text = Text::of(content, scanned.ascii).ok_or(Stop::Syntax)?;
+        Ok(self.builder.string(text)?)
     }
 
     #[inline]
@@ -360,6 +398,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let mut read = 0usize;
         let mut required = 0u32;
         let mut next = 0usize;
+        let mut seen = Seen::default();
         if self.peek() == Some(b'}') {
             self.at += 1;
         } else {
@@ -369,7 +408,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 }
                 self.at += 1;
                 match rule {
-                    Some(rule) => self.member(rule, &mut object, &mut next, &mut required)?,
+                    Some(rule) => self.member(rule, &mut object, (&mut next, &mut required, &mut seen))?,
                     None => self.free_member(&mut object)?,
                 }
                 read += 1;
@@ -393,7 +432,27 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
+        if let Some(rule) = rule.filter(|rule| rule.has_defaults && self.plan.plain_defaults) {
+            self.fill(rule, &mut object, &seen)?;
+        }
         Ok(self.builder.finish(object))
+    }
+
+    /// Defaults of the names that were not seen. A default's own object gets its defaults from the caller.
+    fn fill(&mut self, rule: &ObjectRule, object: &mut B::Object, seen: &Seen) -> Result<(), Stop<B::Error>> {
+        let plan = self.plan;
+        for (at, property) in plan.properties_of(rule).iter().enumerate() {
+            if property.default != NONE && !seen.has(at) {
+                let (literal, token) = &plan.defaults[property.default as usize];
+                self.incomplete |= plan.leads_to_default(property.node) && !matches!(literal, Value::Null);
+                let value = match self.builder.shared(*token) {
+                    Some(shared) => shared,
+                    None => self.builder.literal(literal)?,
+                };
+                self.builder.insert_known(object, property.token, plan.name(property), value)?;
+            }
+        }
+        Ok(())
     }
 
     #[inline]
@@ -412,8 +471,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         &mut self,
         rule: &ObjectRule,
         object: &mut B::Object,
-        next: &mut usize,
-        required: &mut u32,
+        (next, required, seen): (&mut usize, &mut u32, &mut Seen),
     ) -> Result<(), Stop<B::Error>> {
         let plan = self.plan;
         let properties = plan.properties_of(rule);
@@ -421,10 +479,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         if let Some(property) = properties.get(*next)
             && property.plain
             && let name = plan.name(property)
-            && self.text[self.at..].starts_with(name.as_bytes())
+            && let Some(expected) = self.text.get(self.at..self.at + name.len())
             && self.text.get(self.at + name.len()) == Some(&b'"')
+            && same(expected, name.as_bytes())
         {
             self.at += name.len() + 1;
+            seen.mark(*next);
             *next += 1;
             *required += u32::from(property.required);
             self.colon()?;
@@ -439,6 +499,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         };
         if let Some(at) = plan.find_name(rule, properties, text) {
             let property = &properties[at];
+            seen.mark(at);
             *next = at + 1;
             *required += u32::from(property.required);
             self.colon()?;
@@ -462,7 +523,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         if node == FALSE {
             return Err(Stop::Refused);
         }
-        let name = self.builder.name(text, scanned.ascii)?;
+        let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
         let value = self.value(node)?;
         for node in rest {
@@ -481,7 +542,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             Some((start, end)) => &self.text[start..end],
             None => self.scratch.as_slice(),
         };
-        let name = self.builder.name(text, scanned.ascii)?;
+        let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
         let value = self.value(TRUE)?;
         Ok(self.builder.insert(object, name, value)?)

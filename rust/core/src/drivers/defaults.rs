@@ -77,8 +77,102 @@ pub(crate) fn names<'a, I: Instance<'a>>(value: I) -> Vec<String> {
 /// # Errors
 /// When the host fails.
 pub fn fill<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Option<E::Value>, E::Error> {
+    if plan.plain_defaults {
+        return fill_plain(plan, edit, plan.root, value);
+    }
     let mut run = Checker::new(plan, 0);
     fill_value(&mut run, edit, &[plan.root], value)
+}
+
+/// The same where no default stands behind a keyword that applies in place: one walk, no lists of nodes.
+fn fill_plain<E: Edit>(
+    plan: &Plan,
+    edit: &mut E,
+    id: NodeId,
+    value: &E::Value,
+) -> Result<Option<E::Value>, E::Error> {
+    let node = plan.node(id);
+    let mut changed: Option<E::Value> = None;
+    match E::instance(value).kind() {
+        Kind::Object if node.object != NONE => {
+            let rule = &plan.objects[node.object as usize];
+            let properties = plan.properties_of(rule);
+            let mut seen = Seen::default();
+            let mut below: Vec<(String, NodeId)> = Vec::new();
+            let mut next = 0;
+            E::instance(value).members(|key, _| {
+                let at = match properties.get(next) {
+                    Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+                    _ => plan.find_name(rule, properties, key.text().as_bytes()),
+                };
+                let node = at.map_or(rule.additional, |at| properties[at].node);
+                if let Some(at) = at {
+                    seen.mark(at);
+                    next = at + 1;
+                }
+                if plan.leads_to_default(node) {
+                    below.push((key.text().to_owned(), node));
+                }
+                true
+            });
+            if rule.has_defaults {
+                for (at, property) in properties.iter().enumerate() {
+                    if property.default != NONE && !seen.has(at) {
+                        let copy = copied(edit, &mut changed, value)?;
+                        let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
+                        let filled = fill_plain(plan, edit, property.node, &filled)?.unwrap_or(filled);
+                        edit.set_member(&copy, plan.name(property), filled)?;
+                    }
+                }
+            }
+            for (name, node) in below {
+                let Some(member) = edit.member(value, &name) else { continue };
+                if let Some(filled) = fill_plain(plan, edit, node, &member)? {
+                    let copy = copied(edit, &mut changed, value)?;
+                    edit.set_member(&copy, &name, filled)?;
+                }
+            }
+        }
+        Kind::Array if node.array != NONE => {
+            let rule = &plan.arrays[node.array as usize];
+            for index in 0..E::instance(value).len() {
+                let node = rule.prefix.get(index).copied().unwrap_or(rule.rest);
+                if !plan.leads_to_default(node) {
+                    continue;
+                }
+                let Some(item) = edit.item(value, index) else { continue };
+                if let Some(filled) = fill_plain(plan, edit, node, &item)? {
+                    let copy = copied(edit, &mut changed, value)?;
+                    edit.set_item(&copy, index, filled)?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(changed)
+}
+
+/// Positions of names that were seen: a word for the first ones, a list beyond.
+#[derive(Default)]
+pub(crate) struct Seen {
+    first: u64,
+    rest: Vec<usize>,
+}
+
+impl Seen {
+    #[inline]
+    pub(crate) fn mark(&mut self, at: usize) {
+        if at < 64 {
+            self.first |= 1 << at;
+        } else {
+            self.rest.push(at);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, at: usize) -> bool {
+        if at < 64 { self.first & (1 << at) != 0 } else { self.rest.contains(&at) }
+    }
 }
 
 /// The copy of a value that is being changed, made at the first change.
@@ -109,11 +203,14 @@ fn fill_value<E: Edit>(
     match E::instance(value).kind() {
         Kind::Object => {
             let nodes = applied(run, nodes, E::instance(value));
-            for default in nodes.iter().flat_map(|node| plan.defaults_of(*node)).map(|(_, default)| default) {
-                if edit.member(changed.as_ref().unwrap_or(value), &default.name).is_none() {
-                    let copy = copied(edit, &mut changed, value)?;
-                    let filled = edit.literal(&default.value)?;
-                    edit.set_member(&copy, &default.name, filled)?;
+            for rule in nodes.iter().filter_map(|node| plan.objects.get(plan.node(*node).object as usize)) {
+                for property in plan.properties_of(rule).iter().filter(|property| property.default != NONE) {
+                    let name = plan.name(property);
+                    if edit.member(changed.as_ref().unwrap_or(value), name).is_none() {
+                        let copy = copied(edit, &mut changed, value)?;
+                        let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
+                        edit.set_member(&copy, name, filled)?;
+                    }
                 }
             }
             let now = changed.clone().unwrap_or_else(|| value.clone());

@@ -1,6 +1,7 @@
-//! The strings of a whole text: plain runs found sixteen bytes at a time, escapes copied out.
+//! The strings of a whole text: plain runs found eight bytes at a time, escapes copied out.
 
-/// A string's content: a part of the text, or the scratch buffer where it had escapes.
+/// A string's content: a part of the text, or the scratch buffer where it had escapes. What is not ASCII is not yet
+/// known to be UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub struct Scanned {
     /// Position of the content in the text, where it has no escapes.
@@ -11,57 +12,54 @@ pub struct Scanned {
     pub end: usize,
 }
 
-/// 1 for bytes that end a plain run: quote, backslash, control characters.
-const STOPS: [u8; 256] = {
-    let mut table = [0u8; 256];
-    let mut at = 0;
-    while at < 0x20 {
-        table[at] = 1;
-        at += 1;
-    }
-    table[b'"' as usize] = 1;
-    table[b'\\' as usize] = 1;
-    table
-};
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// The top bit of each byte of a word that ends a plain run: a quote, a backslash, a control character. Bits above
+/// the lowest one set may be wrong: a borrow runs upwards.
+#[inline]
+fn stops(word: u64) -> u64 {
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let quote = quote.wrapping_sub(ONES) & !quote;
+    let backslash = backslash.wrapping_sub(ONES) & !backslash;
+    (control | quote | backslash) & HIGHS
+}
 
 /// The position of the first quote, backslash or control character from `at` on, and whether a byte before it was
 /// not ASCII.
 #[inline]
 pub fn plain_run(text: &[u8], mut at: usize) -> (usize, bool) {
-    let mut high = 0u8;
-    loop {
-        let Some(chunk) = text.get(at..at + 16) else { break };
-        let mut stop = 0u8;
-        let mut chunk_high = 0u8;
-        for byte in chunk {
-            stop |= u8::from(*byte < 0x20) | u8::from(*byte == b'"') | u8::from(*byte == b'\\');
-            chunk_high |= *byte;
+    let mut high = 0u64;
+    while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
+        let found = stops(word);
+        if found != 0 {
+            let bits = found.trailing_zeros();
+            // The bytes before the stop: its own top bit and all above are cut off.
+            high |= word & ((1u64 << (bits & !7)) - 1);
+            return (at + (bits / 8) as usize, high & HIGHS != 0);
         }
-        if stop != 0 {
-            break;
-        }
-        high |= chunk_high;
-        at += 16;
+        high |= word;
+        at += 8;
     }
     while let Some(byte) = text.get(at) {
-        if STOPS[*byte as usize] != 0 {
+        if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
             break;
         }
-        high |= *byte;
+        high |= u64::from(*byte);
         at += 1;
     }
-    (at, high >= 0x80)
+    (at, high & HIGHS != 0)
 }
 
 /// Reads the string whose content starts at `start`, behind the opening quote. None where RFC 8259 section 7 is
-/// broken, the bytes are no UTF-8, or an escape is half of a surrogate pair.
+/// broken, or an escape is half of a surrogate pair.
 #[inline]
 pub fn scan(text: &[u8], start: usize, scratch: &mut Vec<u8>) -> Option<Scanned> {
     let (at, high) = plain_run(text, start);
     if text.get(at) == Some(&b'"') {
-        if high {
-            std::str::from_utf8(&text[start..at]).ok()?;
-        }
         return Some(Scanned { plain: Some((start, at)), ascii: !high, end: at + 1 });
     }
     escaped(text, start, at, high, scratch)
@@ -108,9 +106,6 @@ fn escaped(text: &[u8], start: usize, mut at: usize, mut high: bool, scratch: &m
             }
             _ => return None,
         }
-    }
-    if high {
-        std::str::from_utf8(scratch).ok()?;
     }
     Some(Scanned { plain: None, ascii: !high, end: at + 1 })
 }

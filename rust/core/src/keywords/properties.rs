@@ -6,7 +6,7 @@ use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
 use crate::plan::{FALSE, NONE, ObjectRule, Property};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::compile::{Compiler, Host, Scope, push};
 use crate::schema::draft::{Draft, ObjectDraft};
 use crate::value::Value;
 
@@ -25,6 +25,7 @@ pub(crate) fn add<'a, H: Host<'a>>(
         declared: NONE,
         types: 0,
         more: 0,
+        default: NONE,
         required: false,
         plain: name.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\'),
     });
@@ -80,11 +81,13 @@ pub(crate) fn properties<'a, H: Host<'a>>(
             Ok(node) => {
                 let at = add(compiler, draft.object(), name);
                 draft.object().properties[at].declared = node;
+                if let Some(default) = schema.member(0, "default") {
+                    let token = if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
+                    let row = (Value::copy_of(default), token);
+                    draft.object().properties[at].default = push(&mut compiler.tables.defaults, row);
+                }
             }
             Err(error) => failed = Some(error),
-        }
-        if let Some(default) = schema.member(0, "default") {
-            draft.defaults.push(crate::plan::Default { name: name.into(), value: Value::copy_of(default) });
         }
         failed.is_none()
     });

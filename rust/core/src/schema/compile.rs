@@ -14,10 +14,11 @@ use crate::instance::{Instance, Key, Kind, kinds};
 use crate::keywords::{self, Check, Keyword};
 use crate::limits::Limits;
 use crate::plan::{
-    ArrayRule, Default as PlanDefault, FALSE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule,
+    ArrayRule, FALSE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule,
     StringSet, TRUE,
 };
 use crate::schema::pattern::Pattern;
+use crate::value::Value;
 
 /// What the compiler asks of the host whose data holds the schema.
 pub trait Host<'a> {
@@ -132,7 +133,7 @@ pub struct Tables {
     /// Places of reference targets.
     pub places: Vec<(NodeId, Box<str>)>,
     /// Defaults.
-    pub defaults: Vec<(NodeId, PlanDefault)>,
+    pub defaults: Vec<(Value, usize)>,
 }
 
 struct Pending<I> {
@@ -493,8 +494,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             && draft.number.is_none()
             && draft.array.is_none()
             && draft.object.is_none()
-            && draft.checks.is_empty()
-            && draft.defaults.is_empty();
+            && draft.checks.is_empty();
         if plain && reserved.is_none() {
             return self.kind_node(draft.types);
         }
@@ -542,7 +542,6 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             self.tables.checks.push(check);
         }
         node.more &= node.types;
-        self.tables.defaults.extend(draft.defaults.into_iter().map(|default| (id, default)));
         self.tables.nodes[id as usize] = node;
     }
 
@@ -589,7 +588,7 @@ pub(crate) fn push<T>(table: &mut Vec<T>, item: T) -> u32 {
 
 /// How far the tables had grown.
 struct Mark {
-    lengths: [usize; 10],
+    lengths: [usize; 11],
     names: usize,
     targets: usize,
     kind_nodes: usize,
@@ -608,12 +607,13 @@ impl Mark {
             tables.checks.len(),
             tables.patterns.len(),
             tables.sets.len(),
+            tables.defaults.len(),
         ];
         Self { lengths, names: tables.names.len(), targets, kind_nodes }
     }
 
     fn rewind(&self, tables: &mut Tables) {
-        let [nodes, strings, numbers, arrays, objects, properties, slots, checks, patterns, sets] = self.lengths;
+        let [nodes, strings, numbers, arrays, objects, properties, slots, checks, patterns, sets, defaults] = self.lengths;
         tables.nodes.truncate(nodes);
         tables.strings.truncate(strings);
         tables.numbers.truncate(numbers);
@@ -626,6 +626,6 @@ impl Mark {
         tables.sets.truncate(sets);
         tables.names.truncate(self.names);
         tables.places.retain(|(node, _)| (*node as usize) < nodes);
-        tables.defaults.retain(|(node, _)| (*node as usize) < nodes);
+        tables.defaults.truncate(defaults);
     }
 }

@@ -6,7 +6,7 @@
 use crate::instance::kinds;
 use crate::keywords::Check;
 use crate::number::Number;
-use crate::plan::{ArrayRule, Bound, Content, Default, FALSE, NONE, NodeId, NumberRule, Property, StringRule, TRUE};
+use crate::plan::{ArrayRule, Bound, Content, FALSE, NONE, NodeId, NumberRule, Property, StringRule, TRUE};
 
 /// The keywords for objects, under construction.
 #[derive(Clone, Debug)]
@@ -44,8 +44,6 @@ pub struct Draft {
     pub checks: Vec<Check>,
     /// Nodes that apply to the same value and may be merged in (`allOf`, `$ref`).
     pub merge: Vec<NodeId>,
-    /// Defaults of its properties.
-    pub defaults: Vec<Default>,
 }
 
 impl std::default::Default for ObjectDraft {
@@ -83,7 +81,6 @@ impl std::default::Default for Draft {
             object: None,
             checks: Vec::new(),
             merge: Vec::new(),
-            defaults: Vec::new(),
         }
     }
 }

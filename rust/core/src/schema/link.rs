@@ -71,7 +71,6 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let count = object.properties.len();
         let required = object.properties.iter().filter(|property| property.required).count();
         let (table, mask) = self.put_table(&object.properties);
-        self.tables.properties.extend(object.properties);
         let narrow = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         let rule = ObjectRule {
             first,
@@ -80,11 +79,13 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             table,
             mask,
             additional: object.additional,
+            has_defaults: object.properties.iter().any(|property| property.default != NONE),
             has_additional: object.has_additional,
             min: object.min,
             max: object.max,
             patterns: object.patterns.into(),
         };
+        self.tables.properties.extend(object.properties);
         push(&mut self.tables.objects, rule)
     }
 
@@ -120,7 +121,6 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             return None;
         }
         merged.checks.retain_mut(|check| check.rule.without(&taken));
-        merged.defaults.clear();
         Some(merged)
     }
 
@@ -207,6 +207,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 let twin = &other.properties[*index];
                 nodes.push(node_of(twin, other.additional));
                 property.required |= twin.required;
+                if property.default == NONE {
+                    property.default = twin.default;
+                }
             } else {
                 nodes.push(other.additional);
             }
@@ -299,8 +302,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         }
         let nodes = &self.tables.nodes;
         let mut reach = vec![false; nodes.len()];
-        for (node, _) in &self.tables.defaults {
-            reach[*node as usize] = true;
+        for (id, node) in nodes.iter().enumerate() {
+            reach[id] = rule(&self.tables.objects, node.object).is_some_and(|rule| rule.has_defaults);
         }
         loop {
             let before = reach.iter().filter(|marked| **marked).count();
@@ -315,6 +318,15 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 return reach.into();
             }
         }
+    }
+
+    /// Is there no default behind a keyword that applies in place?
+    fn are_defaults_plain(&self, reach: &[bool]) -> bool {
+        let mut plain = true;
+        for check in &self.tables.checks {
+            check.rule.in_place(&mut |node| plain &= !reach.get(node as usize).copied().unwrap_or(false));
+        }
+        plain
     }
 
     fn each_child(&self, node: &Node, visit: &mut dyn FnMut(NodeId)) {
@@ -340,10 +352,10 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         self.copy_kinds();
         let anchors = self.anchors();
         let to_default = self.reach_of_defaults();
+        let plain_defaults = self.are_defaults_plain(&to_default);
         let dialect = self.references.resource(0).dialect;
         let mut tables = self.tables;
         tables.places.sort_by_key(|(node, _)| *node);
-        tables.defaults.sort_by_key(|(node, _)| *node);
         Ok(Plan {
             root,
             nodes: tables.nodes.into(),
@@ -360,6 +372,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             places: tables.places.into(),
             defaults: tables.defaults.into(),
             to_default,
+            plain_defaults,
             anchors: anchors.into(),
             dialect,
             limits: self.options.limits,
