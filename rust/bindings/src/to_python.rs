@@ -70,8 +70,8 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         (token != 0).then(|| make::known(self.keys, self.py, token).to_owned())
     }
     #[inline]
-    fn array(&mut self, stack: &mut Vec<Self::Value>, start: usize) -> Made<Self::Value> {
-        make::list(self.py, stack, start)
+    fn array(&mut self, items: impl ExactSizeIterator<Item = Self::Value>) -> Made<Self::Value> {
+        make::list(self.py, items)
     }
     #[inline]
     fn object(&mut self) -> Made<Self::Object> {

@@ -166,8 +166,8 @@ impl crate::drivers::decode::Builder for Values {
     fn shared(&mut self, _token: usize) -> Option<Value> {
         None
     }
-    fn array(&mut self, stack: &mut Vec<Value>, start: usize) -> Result<Value, Self::Error> {
-        Ok(Value::Array(stack.drain(start..).collect()))
+    fn array(&mut self, items: impl ExactSizeIterator<Item = Value>) -> Result<Value, Self::Error> {
+        Ok(Value::Array(items.collect()))
     }
     fn object(&mut self) -> Result<Self::Object, Self::Error> {
         Ok(Vec::new())

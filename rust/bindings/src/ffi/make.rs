@@ -91,46 +91,66 @@ pub(crate) fn utf8<'py>(py: Python<'py>, text: &str) -> Made<Bound<'py, PyAny>> 
         0xFF => {
             // SAFETY: the new str has `length` units of one byte, and nobody else has seen it.
             let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), length) };
-            fill(units, text, |character| (character as u32).to_le_bytes()[0]);
+            fill(units, text, |unit| unit.to_le_bytes()[0]);
         }
         0xFFFF => {
             // SAFETY: the new str has `length` units of two bytes, aligned, and nobody else has seen it.
             let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u16>(), length) };
-            fill(units, text, |character| u16::try_from(character as u32).unwrap_or(0xFFFD));
+            fill(units, text, |unit| u16::from_le_bytes([unit.to_le_bytes()[0], unit.to_le_bytes()[1]]));
         }
         _ => {
             // SAFETY: the new str has `length` units of four bytes, aligned, and nobody else has seen it.
             let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u32>(), length) };
-            fill(units, text, |character| character as u32);
+            fill(units, text, |unit| unit);
         }
     }
     Ok(made)
 }
 
+/// Writes the code points of a text, eight ASCII bytes at a time where they come so.
 #[inline]
-fn fill<T>(units: &mut [T], text: &str, unit: impl Fn(char) -> T) {
-    for (slot, character) in units.iter_mut().zip(text.chars()) {
-        *slot = unit(character);
+fn fill<T>(units: &mut [T], text: &str, unit: impl Fn(u32) -> T) {
+    let bytes = text.as_bytes();
+    let (mut from, mut to) = (0, 0);
+    while from < bytes.len() {
+        if let (Some(chunk), Some(slots)) = (bytes[from..].first_chunk::<8>(), units[to..].first_chunk_mut::<8>())
+            && u64::from_ne_bytes(*chunk) & 0x8080_8080_8080_8080 == 0
+        {
+            for (slot, byte) in slots.iter_mut().zip(chunk) {
+                *slot = unit(u32::from(*byte));
+            }
+            (from, to) = (from + 8, to + 8);
+            continue;
+        }
+        let lead = u32::from(bytes[from]);
+        let more = |at: usize| bytes.get(from + at).map_or(0, |byte| u32::from(*byte) & 0x3F);
+        let (point, width) = match lead {
+            0..0x80 => (lead, 1),
+            0x80..0xE0 => ((lead & 0x1F) << 6 | more(1), 2),
+            0xE0..0xF0 => ((lead & 0x0F) << 12 | more(1) << 6 | more(2), 3),
+            _ => ((lead & 0x07) << 18 | more(1) << 12 | more(2) << 6 | more(3), 4),
+        };
+        if let Some(slot) = units.get_mut(to) {
+            *slot = unit(point);
+        }
+        (from, to) = (from + width, to + 1);
     }
 }
 
-/// A list that takes over the values from `start` on.
+/// A list that takes over the values.
 #[inline]
 pub(crate) fn list<'py>(
     py: Python<'py>,
-    stack: &mut Vec<Bound<'py, PyAny>>,
-    start: usize,
+    items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
 ) -> Made<Bound<'py, PyAny>> {
-    let length = stack.len() - start;
     // SAFETY: the interpreter is attached.
-    let made = owned(py, unsafe { ffi::PyList_New(length.cast_signed()) })?;
-    for (index, item) in stack.drain(start..).enumerate() {
+    let made = owned(py, unsafe { ffi::PyList_New(items.len().cast_signed()) })?;
+    for (index, item) in items.enumerate() {
         // SAFETY: the new list has an empty slot at the index and takes over the reference.
         unsafe { ffi::PyList_SET_ITEM(made.as_ptr(), index.cast_signed(), item.into_ptr()) };
     }
     Ok(made)
 }
-
 
 /// Puts a member into a dict made here.
 #[inline]

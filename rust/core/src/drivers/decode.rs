@@ -13,6 +13,7 @@ use crate::json::number::{self, Scanned};
 use crate::json::string;
 use crate::number::Number;
 use super::defaults::Seen;
+use super::stack::Stack;
 use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE, same};
 use crate::value::Value;
 
@@ -76,11 +77,11 @@ pub trait Builder {
     fn string(&mut self, text: Text<'_>) -> Result<Self::Value, Self::Error>;
     /// The string of a plan's token, where the host keeps it.
     fn shared(&mut self, token: usize) -> Option<Self::Value>;
-    /// An array of the values from `start` on, which leave the stack.
+    /// An array of these values.
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn array(&mut self, stack: &mut Vec<Self::Value>, start: usize) -> Result<Self::Value, Self::Error>;
+    fn array(&mut self, items: impl ExactSizeIterator<Item = Self::Value>) -> Result<Self::Value, Self::Error>;
     /// An empty object.
     ///
     /// # Errors
@@ -141,7 +142,7 @@ struct Decoder<'p, 't, 'b, B: Builder> {
     text: &'t [u8],
     at: usize,
     builder: &'b mut B,
-    stack: Vec<B::Value>,
+    stack: Stack<B::Value>,
     scratch: Vec<u8>,
     depth: usize,
     /// A default that was filled in may lack defaults itself.
@@ -164,7 +165,7 @@ pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<D
         text,
         at: 0,
         builder,
-        stack: Vec::new(),
+        stack: Stack::new(),
         scratch: Vec::new(),
         depth: 0,
         incomplete: !plan.plain_defaults && !plan.defaults.is_empty(),
@@ -366,7 +367,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
-        Ok(self.builder.array(&mut self.stack, start)?)
+        Ok(self.builder.array(self.stack.drain(start))?)
     }
 
     fn items(&mut self, rule: Option<&ArrayRule>, start: usize) -> Result<(), Stop<B::Error>> {
