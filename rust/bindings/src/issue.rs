@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use toolhead_core::instance::{Instance, Kind};
-use toolhead_core::issue::{Detail, Issue as CoreIssue, Param, Step};
+use toolhead_core::issue::{Detail, Issue as CoreIssue, Name, Param, SchemaStep, Step, schema_pointer};
 use toolhead_core::keywords::Keyword;
 use toolhead_core::plan::Plan;
 use toolhead_core::schema::uri;
@@ -17,10 +17,9 @@ use crate::to_python;
 /// One thing that is wrong with a value: where, by which keyword, what was expected and what was found.
 ///
 /// Issues are found by a `Validator`; one made by hand carries the words it is given.
-#[pyclass(frozen, module = "toolhead", weakref)]
+#[pyclass(frozen, module = "toolhead")]
 pub(crate) struct Issue {
     path: Vec<Step>,
-    schema_path: String,
     value: Py<PyAny>,
     causes: Vec<Vec<Py<Issue>>>,
     what: What,
@@ -28,9 +27,9 @@ pub(crate) struct Issue {
 
 enum What {
     /// By a plan.
-    Found { plan: Arc<Plan>, keyword: Option<Keyword>, kind: Kind, detail: Detail },
+    Found { plan: Arc<Plan>, schema_path: Vec<SchemaStep>, keyword: Option<Keyword>, kind: Kind, detail: Detail },
     /// In words.
-    Given { keyword: Option<String>, message: String, expected: String, params: Py<PyDict> },
+    Given { schema_path: String, keyword: Option<String>, message: String, expected: String, params: Py<PyDict> },
 }
 
 impl Issue {
@@ -43,16 +42,29 @@ impl Issue {
         let kind = issue.value.kind();
         let new = Self {
             path: issue.path,
-            schema_path: issue.schema_path,
             value: issue.value.0.to_bound(py).unbind(),
             causes,
-            what: What::Found { plan: Arc::clone(plan), keyword: issue.keyword, kind, detail: issue.detail },
+            what: What::Found {
+                plan: Arc::clone(plan),
+                schema_path: issue.schema_path,
+                keyword: issue.keyword,
+                kind,
+                detail: issue.detail,
+            },
         };
         Py::new(py, new)
     }
 
+    fn name<'n>(&'n self, name: &'n Name) -> &'n str {
+        match (&self.what, name) {
+            (What::Found { plan, .. }, name) => name.text(plan),
+            (What::Given { .. }, Name::Text(text)) => text,
+            (What::Given { .. }, Name::Known(_)) => "",
+        }
+    }
+
     fn identity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        (self.path(py)?, self.keyword(), self.message(), self.schema_path.as_str()).into_pyobject(py)
+        (self.path(py)?, self.keyword(), self.message(), self.schema_path()).into_pyobject(py)
     }
 }
 
@@ -75,14 +87,14 @@ impl Issue {
         let mut steps = Vec::with_capacity(path.len());
         for step in path {
             steps.push(match step.cast::<PyString>() {
-                Ok(name) => Step::Key(name.to_string().into()),
+                Ok(name) => Step::key(&name.to_string()),
                 Err(_) => Step::Index(step.extract()?),
             });
         }
         let expected = expected.unwrap_or_default();
         let params = params.unwrap_or_else(|| PyDict::new(py).unbind());
-        let what = What::Given { keyword, message, expected, params };
-        Ok(Self { path: steps, schema_path, value: value.unwrap_or_else(|| py.None()), causes, what })
+        let what = What::Given { schema_path, keyword, message, expected, params };
+        Ok(Self { path: steps, value: value.unwrap_or_else(|| py.None()), causes, what })
     }
 
     /// Where in the value: a tuple of member names and item positions.
@@ -91,7 +103,7 @@ impl Issue {
         let mut steps = Vec::with_capacity(self.path.len());
         for step in &self.path {
             steps.push(match step {
-                Step::Key(name) => PyString::new(py, name).into_any(),
+                Step::Key(name) => PyString::new(py, self.name(name)).into_any(),
                 Step::Index(index) => index.into_pyobject(py)?.into_any(),
             });
         }
@@ -104,7 +116,7 @@ impl Issue {
         let mut pointer = String::new();
         for step in &self.path {
             match step {
-                Step::Key(name) => uri::push_token(&mut pointer, name),
+                Step::Key(name) => uri::push_token(&mut pointer, self.name(name)),
                 Step::Index(index) => uri::push_token(&mut pointer, &index.to_string()),
             }
         }
@@ -124,7 +136,7 @@ impl Issue {
     #[getter]
     fn message(&self) -> String {
         match &self.what {
-            What::Found { plan, keyword, kind, detail } => detail.message(*keyword, *kind, plan),
+            What::Found { plan, keyword, kind, detail, .. } => detail.message(*keyword, *kind, plan),
             What::Given { message, .. } => message.clone(),
         }
     }
@@ -158,8 +170,11 @@ impl Issue {
 
     /// Where in the schema document: a JSON Pointer to the keyword.
     #[getter]
-    fn schema_path(&self) -> &str {
-        &self.schema_path
+    fn schema_path(&self) -> String {
+        match &self.what {
+            What::Found { plan, schema_path, .. } => schema_pointer(schema_path, plan),
+            What::Given { schema_path, .. } => schema_path.clone(),
+        }
     }
 
     /// The value that failed; for a missing member the object that lacks it.
@@ -210,7 +225,7 @@ impl Issue {
             self.keyword(),
             self.expected(),
             self.params(py)?,
-            self.schema_path.as_str(),
+            self.schema_path(),
             &self.value,
             causes?,
         );

@@ -125,7 +125,7 @@ impl Validator {
         let room = limit - issues.len().min(limit);
         for path in repeated::names(text, self.limits.to_core(), room) {
             let detail = Detail::Text("each name once in an object", "the same name twice");
-            let schema_path = String::new();
+            let schema_path = Vec::new();
             issues.push(CoreIssue { path, schema_path, keyword: None, value: instance, detail, causes: Vec::new() });
         }
         issue::list(value.py(), &self.plan, issues)

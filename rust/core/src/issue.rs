@@ -9,14 +9,80 @@ use crate::instance::{Kind, kinds};
 use crate::keywords::Keyword;
 use crate::number::Number;
 use crate::plan::{NONE, Plan};
+use crate::schema::uri::push_token;
+
+/// A name: one that the plan knows by its number, or a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// Into [`Plan::properties`].
+    Known(u32),
+    /// Any other.
+    Text(Box<str>),
+}
+
+impl Name {
+    /// The name's text.
+    pub fn text<'n>(&'n self, plan: &'n Plan) -> &'n str {
+        match self {
+            Self::Known(at) => plan.name(&plan.properties[*at as usize]),
+            Self::Text(text) => text,
+        }
+    }
+}
 
 /// One step of an instance path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A member.
-    Key(Box<str>),
+    Key(Name),
     /// An item.
     Index(usize),
+}
+
+impl Step {
+    /// Is it the same step?
+    pub fn is_same(&self, other: &Self, plan: &Plan) -> bool {
+        match (self, other) {
+            (Self::Key(a), Self::Key(b)) => a.text(plan) == b.text(plan),
+            (Self::Index(a), Self::Index(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// A member by its name's text.
+    pub fn key(text: &str) -> Self {
+        Self::Key(Name::Text(text.into()))
+    }
+}
+
+/// One step of a place in the schema document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaStep {
+    /// The place of a reference's target; what stood before counts no more.
+    Target(u32),
+    /// A keyword.
+    Word(&'static str),
+    /// A position in a keyword's list.
+    Index(usize),
+    /// A pattern of the plan.
+    Pattern(u32),
+    /// A name.
+    Name(Name),
+}
+
+/// The JSON Pointer of a place in the schema document.
+pub fn schema_pointer(steps: &[SchemaStep], plan: &Plan) -> String {
+    let mut pointer = String::new();
+    for step in steps {
+        match step {
+            SchemaStep::Target(node) => plan.place_of(*node).unwrap_or("").clone_into(&mut pointer),
+            SchemaStep::Word(word) => push_token(&mut pointer, word),
+            SchemaStep::Index(index) => push_token(&mut pointer, &index.to_string()),
+            SchemaStep::Pattern(pattern) => push_token(&mut pointer, plan.patterns[*pattern as usize].source()),
+            SchemaStep::Name(name) => push_token(&mut pointer, name.text(plan)),
+        }
+    }
+    pointer
 }
 
 /// What a keyword wanted and what it found, as data.
@@ -35,7 +101,7 @@ pub enum Detail {
     /// `enum` or `const`: the allowed values as JSON texts.
     OneOf(Box<[Box<str>]>),
     /// A required name that is missing; with `dependentRequired`, the name that asks for it.
-    Missing(Box<str>, Option<Box<str>>),
+    Missing(Name, Option<Box<str>>),
     /// A member that is not allowed.
     Unexpected(Box<str>),
     /// Items beyond this position are not allowed.
@@ -62,7 +128,7 @@ pub struct Issue<I> {
     /// Where in the instance.
     pub path: Vec<Step>,
     /// Where in the schema document.
-    pub schema_path: String,
+    pub schema_path: Vec<SchemaStep>,
     /// The keyword; None where no keyword spoke (not JSON data, depth).
     pub keyword: Option<Keyword>,
     /// The value that failed; for a missing member the object.
@@ -90,9 +156,8 @@ const LONGEST: usize = 300;
 const LONGEST_NAME: usize = 60;
 
 /// The JSON Schema type words of a set of kinds.
-pub fn type_words(types: u8, integral: bool) -> Vec<&'static str> {
-    let mut words = Vec::new();
-    for (bit, word) in [
+pub fn type_words(types: u8, integral: bool) -> impl Iterator<Item = &'static str> {
+    const WORDS: [(u8, &str); 7] = [
         (kinds::STRING, "string"),
         (kinds::FLOAT, "number"),
         (kinds::INTEGER, "integer"),
@@ -100,128 +165,183 @@ pub fn type_words(types: u8, integral: bool) -> Vec<&'static str> {
         (kinds::OBJECT, "object"),
         (kinds::ARRAY, "array"),
         (kinds::NULL, "null"),
-    ] {
-        let hidden = match bit {
-            kinds::FLOAT => integral,
-            kinds::INTEGER => types & kinds::FLOAT != 0 && !integral,
-            _ => false,
-        };
-        if types & bit != 0 && !hidden {
-            words.push(word);
-        }
-    }
-    words
+    ];
+    // An integer is a number too: one of the two words says it all.
+    let hidden = if integral {
+        kinds::FLOAT
+    } else if types & kinds::FLOAT != 0 {
+        kinds::INTEGER
+    } else {
+        0
+    };
+    WORDS.iter().filter(move |(bit, _)| types & !hidden & bit != 0).map(|(_, word)| *word)
 }
 
-fn listed(words: &[impl AsRef<str>], last: &str) -> String {
-    let mut out = String::new();
-    for (index, word) in words.iter().enumerate() {
+fn write_list<'w>(out: &mut String, words: impl Iterator<Item = &'w str>, count: usize, last: &str) {
+    let start = out.len();
+    for (index, word) in words.enumerate() {
         if index > 0 {
-            out.push_str(if index + 1 == words.len() { last } else { ", " });
+            out.push_str(if index + 1 == count { last } else { ", " });
         }
-        out.push_str(word.as_ref());
-        if out.len() > LONGEST - 60 && index + 1 < words.len() {
-            let _ = write!(out, " or one of {} more", words.len() - index - 1);
+        out.push_str(word);
+        if out.len() - start > LONGEST - 60 && index + 1 < count {
+            let _ = write!(out, " or one of {} more", count - index - 1);
             break;
         }
     }
-    out
 }
 
 /// A name, quoted and shortened.
 pub fn quoted(name: &str) -> String {
-    let short: String = name.chars().take(LONGEST_NAME).flat_map(char::escape_debug).collect();
-    if name.chars().nth(LONGEST_NAME).is_some() { format!("\"{short}...\"") } else { format!("\"{short}\"") }
+    let mut out = String::with_capacity(name.len().min(LONGEST_NAME * 4) + 2);
+    write_quoted(&mut out, name);
+    out
 }
 
-fn plural(count: usize, noun: &str) -> String {
-    match (count, noun) {
-        (1, _) => format!("1 {noun}"),
-        (_, "property") => format!("{count} properties"),
-        _ => format!("{count} {noun}s"),
+fn write_quoted(out: &mut String, name: &str) {
+    out.push('"');
+    let plain = |byte: u8| (0x20..0x7F).contains(&byte) && byte != b'"' && byte != b'\\';
+    if name.len() <= LONGEST_NAME && name.bytes().all(plain) {
+        out.push_str(name);
+    } else {
+        out.extend(name.chars().take(LONGEST_NAME).flat_map(char::escape_debug));
+        out.push_str(if name.chars().nth(LONGEST_NAME).is_some() { "..." } else { "" });
     }
+    out.push('"');
+}
+
+fn write_count(out: &mut String, bound: &str, count: usize, noun: &str) {
+    let (noun, plural) = match (count, noun) {
+        (1, _) => (noun, ""),
+        (_, "property") => ("properties", ""),
+        _ => (noun, "s"),
+    };
+    let _ = write!(out, "{bound} {count} {noun}{plural}");
 }
 
 impl Detail {
     /// What was expected, in words.
     pub fn expected(&self, keyword: Option<Keyword>, plan: &Plan) -> String {
+        let mut out = String::with_capacity(48);
+        self.write_expected(&mut out, keyword, plan);
+        out
+    }
+
+    fn write_expected(&self, out: &mut String, keyword: Option<Keyword>, plan: &Plan) {
         let word = keyword.map_or("", Keyword::name);
-        let mut text = match self {
-            Self::Type(types, integral, _) => listed(&type_words(*types, *integral), " or "),
+        let start = out.len();
+        match self {
+            Self::Type(types, integral, _) => {
+                let count = type_words(*types, *integral).count();
+                write_list(out, type_words(*types, *integral), count, " or ");
+            }
             Self::Count(limit, _) => {
                 let noun = match word {
                     "minLength" | "maxLength" => "character",
                     "minProperties" | "maxProperties" => "property",
                     _ => "item",
                 };
-                let bound = if word.starts_with("min") { "at least" } else { "at most" };
-                format!("{bound} {}", plural(*limit, noun))
+                write_count(out, if word.starts_with("min") { "at least" } else { "at most" }, *limit, noun);
             }
-            Self::Number(rule) => number_expected(word, *rule, plan),
+            Self::Number(rule) => out.push_str(&number_expected(word, *rule, plan)),
             Self::Pattern(pattern) if *pattern != NONE => {
-                format!("a string matching {}", shortened(plan.patterns[*pattern as usize].source(), 120))
+                out.push_str("a string matching ");
+                out.push_str(&shortened(plan.patterns[*pattern as usize].source(), 120));
             }
-            Self::Pattern(_) => "a name matching the pattern".to_owned(),
-            Self::Format(name) => format!("a string in format {name}"),
-            Self::OneOf(values) if values.len() == 1 => values[0].to_string(),
-            Self::OneOf(values) => format!("one of {}", listed(values, ", ")),
-            Self::Missing(name, None) => format!("required property {}", quoted(name)),
-            Self::Missing(name, Some(by)) => {
-                format!("property {} because {} is present", quoted(name), quoted(by))
+            Self::Pattern(_) => out.push_str("a name matching the pattern"),
+            Self::Format(name) => {
+                out.push_str("a string in format ");
+                out.push_str(name);
             }
-            Self::Unexpected(_) => "only the declared properties".to_owned(),
-            Self::Beyond(count) => format!("at most {}", plural(*count, "item")),
-            Self::Matches(_) => match word {
-                "oneOf" => "exactly one of the schemas in oneOf to match".to_owned(),
-                "anyOf" => "at least one of the schemas in anyOf to match".to_owned(),
-                "minContains" | "contains" => "more items that match contains".to_owned(),
-                "maxContains" => "fewer items that match contains".to_owned(),
-                _ => "a match".to_owned(),
-            },
-            Self::Repeated(..) => "unique items".to_owned(),
-            Self::Never => "no value here".to_owned(),
-            Self::Foreign(_) => "JSON data".to_owned(),
-            Self::Depth(limit) => format!("at most {limit} levels of nesting"),
-            Self::Steps(limit) => format!("a pattern decided within {limit} steps"),
-            Self::Text(expected, _) => (*expected).to_owned(),
-        };
-        if text.len() > LONGEST {
-            text = shortened(&text, LONGEST - 3);
+            Self::OneOf(values) => {
+                out.push_str(if values.len() == 1 { "" } else { "one of " });
+                write_list(out, values.iter().map(|value| &**value), values.len(), ", ");
+            }
+            Self::Missing(name, because) => {
+                out.push_str(if because.is_none() { "required property " } else { "property " });
+                write_quoted(out, name.text(plan));
+                if let Some(because) = because {
+                    out.push_str(" because ");
+                    write_quoted(out, because);
+                    out.push_str(" is present");
+                }
+            }
+            Self::Unexpected(_) => out.push_str("only the declared properties"),
+            Self::Beyond(count) => write_count(out, "at most", *count, "item"),
+            Self::Matches(_) => out.push_str(match word {
+                "oneOf" => "exactly one of the schemas in oneOf to match",
+                "anyOf" => "at least one of the schemas in anyOf to match",
+                "minContains" | "contains" => "more items that match contains",
+                "maxContains" => "fewer items that match contains",
+                _ => "a match",
+            }),
+            Self::Repeated(..) => out.push_str("unique items"),
+            Self::Never => out.push_str("no value here"),
+            Self::Foreign(_) => out.push_str("JSON data"),
+            Self::Depth(limit) => {
+                let _ = write!(out, "at most {limit} levels of nesting");
+            }
+            Self::Steps(limit) => {
+                let _ = write!(out, "a pattern decided within {limit} steps");
+            }
+            Self::Text(expected, _) => out.push_str(expected),
         }
-        text
+        if out.len() - start > LONGEST {
+            out.truncate(out.floor_char_boundary(start + LONGEST - 3));
+            out.push_str("...");
+        }
     }
 
-    /// What was found, in words; empty where that would repeat a value.
-    pub fn found(&self, kind: Kind) -> String {
+    /// What was found, in words; nothing where that would repeat a value.
+    fn write_found(&self, out: &mut String, kind: Kind) {
+        let start = out.len();
+        out.push_str(", got ");
+        let before = out.len();
         match self {
-            Self::Type(_, true, Kind::Float) => "a number with a fraction".to_owned(),
-            Self::Type(_, _, kind) => kind.word().to_owned(),
-            Self::Count(_, actual) => actual.to_string(),
-            Self::Number(_) | Self::Pattern(_) | Self::Format(_) => String::new(),
-            Self::OneOf(_) => match kind {
-                Kind::Null | Kind::Array | Kind::Object => kind.word().to_owned(),
-                _ => format!("another {}", kind.word()),
-            },
-            Self::Missing(..) => String::new(),
-            Self::Unexpected(name) => format!("unexpected {}", quoted(name)),
-            Self::Beyond(_) | Self::Never => kind.word().to_owned(),
-            Self::Matches(count) => format!("{count} matches"),
-            Self::Repeated(first, second) => format!("equal items at positions {first} and {second}"),
-            Self::Foreign(name) => name.to_string(),
-            Self::Depth(_) => "deeper data, or data that contains itself".to_owned(),
-            Self::Steps(_) => "more".to_owned(),
-            Self::Text(_, found) => (*found).to_owned(),
+            Self::Type(_, true, Kind::Float) => out.push_str("a number with a fraction"),
+            Self::Type(_, _, kind) => out.push_str(kind.word()),
+            Self::Count(_, actual) => {
+                let _ = write!(out, "{actual}");
+            }
+            Self::Number(_) | Self::Pattern(_) | Self::Format(_) | Self::Missing(..) => {}
+            Self::OneOf(_) => {
+                let container = matches!(kind, Kind::Null | Kind::Array | Kind::Object);
+                out.push_str(if container { "" } else { "another " });
+                out.push_str(kind.word());
+            }
+            Self::Unexpected(name) => {
+                out.push_str("unexpected ");
+                write_quoted(out, name);
+            }
+            Self::Beyond(_) | Self::Never => out.push_str(kind.word()),
+            Self::Matches(count) => {
+                let _ = write!(out, "{count} matches");
+            }
+            Self::Repeated(first, second) => {
+                let _ = write!(out, "equal items at positions {first} and {second}");
+            }
+            Self::Foreign(name) => out.push_str(name),
+            Self::Depth(_) => out.push_str("deeper data, or data that contains itself"),
+            Self::Steps(_) => out.push_str("more"),
+            Self::Text(_, found) => out.push_str(found),
+        }
+        if out.len() == before {
+            out.truncate(start);
         }
     }
 
     /// The message: `Expected <what>, got <what>`.
     pub fn message(&self, keyword: Option<Keyword>, kind: Kind, plan: &Plan) -> String {
+        let mut out = String::with_capacity(64);
         if let Self::Missing(name, None) = self {
-            return format!("Missing required property {}", quoted(name));
+            out.push_str("Missing required property ");
+            write_quoted(&mut out, name.text(plan));
+            return out;
         }
-        let expected = self.expected(keyword, plan);
-        let found = self.found(kind);
-        if found.is_empty() { format!("Expected {expected}") } else { format!("Expected {expected}, got {found}") }
+        out.push_str("Expected ");
+        self.write_expected(&mut out, keyword, plan);
+        self.write_found(&mut out, kind);
+        out
     }
 
     /// The numbers and names of the message as data.
@@ -229,7 +349,7 @@ impl Detail {
         let int = |value: usize| Param::Number(Number::Int(i64::try_from(value).unwrap_or(i64::MAX)));
         match self {
             Self::Type(types, integral, kind) => vec![
-                ("types", Param::Texts(type_words(*types, *integral).iter().map(ToString::to_string).collect())),
+                ("types", Param::Texts(type_words(*types, *integral).map(ToOwned::to_owned).collect())),
                 ("actual", Param::Text(kind.word().to_owned())),
             ],
             Self::Count(limit, actual) => vec![("limit", int(*limit)), ("actual", int(*actual))],
@@ -244,9 +364,9 @@ impl Detail {
             Self::OneOf(values) => {
                 vec![("allowed", Param::Texts(values.iter().map(ToString::to_string).collect()))]
             }
-            Self::Missing(name, None) => vec![("property", Param::Text(name.to_string()))],
+            Self::Missing(name, None) => vec![("property", Param::Text(name.text(plan).to_owned()))],
             Self::Missing(name, Some(by)) => {
-                vec![("property", Param::Text(name.to_string())), ("because", Param::Text(by.to_string()))]
+                vec![("property", Param::Text(name.text(plan).to_owned())), ("because", Param::Text(by.to_string()))]
             }
             Self::Unexpected(name) => vec![("property", Param::Text(name.to_string()))],
             Self::Beyond(limit) | Self::Depth(limit) | Self::Steps(limit) => vec![("limit", int(*limit))],

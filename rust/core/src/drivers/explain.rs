@@ -6,13 +6,12 @@
 
 use super::check::Checker;
 use crate::instance::{Instance, Key, Kind, kinds};
-use crate::issue::{Detail, Issue, Step};
+use crate::issue::{Detail, Issue, Name, SchemaStep, Step};
 use crate::keywords::{
     Keyword, bounds, content, enum_, format, item_count, items, length, multiple_of, pattern, properties,
     property_count, required, type_,
 };
 use crate::plan::{NONE, Node, NodeId, Plan};
-use crate::schema::uri;
 
 /// A place: in the instance and in the schema.
 #[derive(Clone, Copy)]
@@ -24,11 +23,27 @@ pub struct At<'p> {
 #[derive(Clone, Copy)]
 enum AtStep<'p> {
     Start,
+    Known(u32),
     Member(&'p str),
     Item(usize),
-    Schema(&'p str, Option<&'p str>),
+    Schema(&'static str, Token<'p>),
     /// A reference was followed: the schema's place starts anew.
-    Place(&'p str),
+    Target(NodeId),
+}
+
+/// What stands under a keyword in a schema document.
+#[derive(Clone, Copy)]
+pub enum Token<'p> {
+    /// The subschema itself.
+    None,
+    /// A list of subschemas.
+    Index(usize),
+    /// A known name.
+    Known(u32),
+    /// A pattern of the plan.
+    Pattern(u32),
+    /// Any other name.
+    Text(&'p str),
 }
 
 impl<'p> At<'p> {
@@ -40,16 +55,20 @@ impl<'p> At<'p> {
     pub fn member<'q>(&'q self, name: &'q str) -> At<'q> {
         At { parent: Some(self), step: AtStep::Member(name) }
     }
+    /// A member of the instance whose name the plan knows.
+    pub fn known(&self, property: u32) -> At<'_> {
+        At { parent: Some(self), step: AtStep::Known(property) }
+    }
     /// An item of the instance.
     pub fn item(&self, index: usize) -> At<'_> {
         At { parent: Some(self), step: AtStep::Item(index) }
     }
     /// A subschema under a keyword.
-    pub fn under<'q>(&'q self, keyword: &'q str, token: Option<&'q str>) -> At<'q> {
+    pub fn under<'q>(&'q self, keyword: &'static str, token: Token<'q>) -> At<'q> {
         At { parent: Some(self), step: AtStep::Schema(keyword, token) }
     }
-    fn place<'q>(&'q self, pointer: &'q str) -> At<'q> {
-        At { parent: Some(self), step: AtStep::Place(pointer) }
+    fn target(&self, node: NodeId) -> At<'_> {
+        At { parent: Some(self), step: AtStep::Target(node) }
     }
 
     fn path(&self) -> Vec<Step> {
@@ -57,7 +76,8 @@ impl<'p> At<'p> {
         let mut at = Some(self);
         while let Some(here) = at {
             match here.step {
-                AtStep::Member(name) => path.push(Step::Key(name.into())),
+                AtStep::Known(property) => path.push(Step::Key(Name::Known(property))),
+                AtStep::Member(name) => path.push(Step::key(name)),
                 AtStep::Item(index) => path.push(Step::Index(index)),
                 _ => {}
             }
@@ -67,37 +87,38 @@ impl<'p> At<'p> {
         path
     }
 
-    fn schema_path(&self, keyword: Option<Keyword>) -> String {
-        let mut steps = Vec::new();
+    /// How many steps of the instance path there are.
+    fn depth(&self) -> usize {
+        let own = usize::from(matches!(self.step, AtStep::Known(_) | AtStep::Member(_) | AtStep::Item(_)));
+        own + self.parent.map_or(0, At::depth)
+    }
+
+    fn schema_path(&self, keyword: Option<Keyword>) -> Vec<SchemaStep> {
+        let mut steps = Vec::with_capacity(4);
+        steps.extend(keyword.map(|keyword| SchemaStep::Word(keyword.name())));
         let mut at = Some(self);
         while let Some(here) = at {
             match here.step {
-                AtStep::Schema(..) => steps.push(here.step),
-                AtStep::Place(_) => {
-                    steps.push(here.step);
+                AtStep::Schema(word, token) => {
+                    steps.extend(match token {
+                        Token::None => None,
+                        Token::Index(index) => Some(SchemaStep::Index(index)),
+                        Token::Known(property) => Some(SchemaStep::Name(Name::Known(property))),
+                        Token::Pattern(pattern) => Some(SchemaStep::Pattern(pattern)),
+                        Token::Text(text) => Some(SchemaStep::Name(Name::Text(text.into()))),
+                    });
+                    steps.push(SchemaStep::Word(word));
+                }
+                AtStep::Target(node) => {
+                    steps.push(SchemaStep::Target(node));
                     break;
                 }
                 _ => {}
             }
             at = here.parent;
         }
-        let mut pointer = String::new();
-        for step in steps.into_iter().rev() {
-            match step {
-                AtStep::Place(place) => place.clone_into(&mut pointer),
-                AtStep::Schema(keyword, token) => {
-                    uri::push_token(&mut pointer, keyword);
-                    if let Some(token) = token {
-                        uri::push_token(&mut pointer, token);
-                    }
-                }
-                _ => {}
-            }
-        }
-        if let Some(keyword) = keyword {
-            uri::push_token(&mut pointer, keyword.name());
-        }
-        pointer
+        steps.reverse();
+        steps
     }
 }
 
@@ -117,11 +138,10 @@ const MOST_LEVELS: usize = 1_000;
 /// Lists up to `limit` issues of a value; none where the plan accepts it.
 pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<Issue<I>> {
     let mut run = Explainer { run: Checker::new(plan, 0), found: Vec::new(), limit, depth: 0, levels: 0 };
-    if limit > 0 {
+    run.node(&At::start(), plan.root, value);
+    // What is not JSON may hide where the schema looks at nothing.
+    if run.wants_more() && !run.run.is_bounded(value) {
         run.foreign(&At::start(), value);
-        if run.found.is_empty() {
-            run.node(&At::start(), plan.root, value);
-        }
     }
     run.found
 }
@@ -149,13 +169,13 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     }
 
     /// Keeps the issue of a missing member, at the member's own path.
-    pub fn missing(&mut self, at: &At<'_>, keyword: Keyword, name: &str, because: Option<&str>, object: I) {
+    pub fn missing(&mut self, at: &At<'_>, keyword: Keyword, name: Name, because: Option<&str>, object: I) {
         if !self.wants_more() {
             return;
         }
         let mut path = at.path();
-        path.push(Step::Key(name.into()));
-        let detail = Detail::Missing(name.into(), because.map(Into::into));
+        path.push(Step::Key(name.clone()));
+        let detail = Detail::Missing(name, because.map(Into::into));
         let schema_path = at.schema_path(Some(keyword));
         self.found.push(Issue { path, schema_path, keyword: Some(keyword), value: object, detail, causes: Vec::new() });
     }
@@ -178,9 +198,10 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         self.levels += 1;
         let plan = self.plan();
         let written = plan.node(plan.node(id).written);
-        match plan.place_of(id) {
-            Some(place) => self.written(&at.place(place), written, value),
-            None => self.written(at, written, value),
+        if plan.place_of(id).is_some() {
+            self.written(&at.target(id), written, value);
+        } else {
+            self.written(at, written, value);
         }
         self.levels -= 1;
     }
@@ -212,7 +233,9 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                 }
                 Kind::Object if node.object != NONE => {
                     let rule = &plan.objects[node.object as usize];
-                    required::explain(self, at, rule, value);
+                    if rule.required > 0 {
+                        required::explain(self, at, rule, value);
+                    }
                     property_count::explain(self, at, rule, value);
                     self.deeper(at, value, |run| properties::explain(run, at, rule, value));
                 }
@@ -260,7 +283,17 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             return;
         }
         match value.kind() {
-            Kind::Foreign => self.issue(at, None, value, Detail::Foreign(value.foreign_name().into())),
+            Kind::Foreign => {
+                // Where a keyword looked at the value, it was reported there.
+                let path = at.path();
+                let plan = self.plan();
+                let is_here = |issue: &Issue<I>| {
+                    issue.path.len() == path.len() && issue.path.iter().zip(&path).all(|(a, b)| a.is_same(b, plan))
+                };
+                if !self.found.iter().any(is_here) {
+                    self.issue(at, None, value, Detail::Foreign(value.foreign_name().into()));
+                }
+            }
             Kind::Array => self.deeper(at, value, |run| {
                 value.items(|index, item| {
                     if item.kind().bit() & kinds::CONTAINER != 0 || item.kind() == Kind::Foreign {
@@ -296,14 +329,14 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         let limit = std::mem::replace(&mut self.limit, BRANCH_ISSUES);
         let mut causes = Vec::with_capacity(branches.len());
         for (index, branch) in branches.iter().enumerate().take(MOST_BRANCHES) {
-            self.node(&at.under(keyword.name(), Some(&index.to_string())), *branch, value);
+            self.node(&at.under(keyword.name(), Token::Index(index)), *branch, value);
             causes.push(std::mem::take(&mut self.found));
         }
         (self.found, self.limit) = (outer, limit);
         if !self.wants_more() {
             return;
         }
-        let here = at.path().len();
+        let here = at.depth();
         let best = causes
             .iter()
             .enumerate()

@@ -34,7 +34,7 @@ impl Names {
         self.frames
             .iter()
             .map(|frame| match frame {
-                Frame::Object(_, name) => Step::Key(name.clone()),
+                Frame::Object(_, name) => Step::key(name),
                 Frame::Array(next) => Step::Index(next.saturating_sub(1)),
             })
             .collect()
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn paths_lead_to_the_name() {
         let found = names(br#"{"a":[1,{"b":1,"b":2}],"c":1,"a":[]}"#, Limits::default(), 10);
-        let key = |name: &str| Step::Key(name.into());
+        let key = Step::key;
         assert_eq!(found, vec![vec![key("a"), Step::Index(1), key("b")], vec![key("a")]]);
     }
 }

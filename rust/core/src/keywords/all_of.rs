@@ -3,7 +3,7 @@
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
@@ -64,7 +64,7 @@ impl Behaviour for AllOf {
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         for (index, branch) in self.branches.iter().enumerate() {
-            run.node(&at.under(Keyword::AllOf.name(), Some(&index.to_string())), *branch, value);
+            run.node(&at.under(Keyword::AllOf.name(), Token::Index(index)), *branch, value);
         }
     }
 

@@ -4,8 +4,9 @@ use super::required::names;
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Key, Kind, kinds};
+use crate::issue::Name;
 use crate::plan::NodeId;
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
@@ -112,7 +113,7 @@ impl Behaviour for DependentRequired {
         for (trigger, names) in &self.rows {
             if value.member(0, trigger).is_some() {
                 for name in names.iter().filter(|name| value.member(0, name).is_none()) {
-                    run.missing(at, self.keyword, name, Some(trigger), value);
+                    run.missing(at, self.keyword, Name::Text(name.clone()), Some(trigger), value);
                 }
             }
         }
@@ -135,7 +136,7 @@ impl Behaviour for DependentSchemas {
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         for (trigger, node) in &self.rows {
             if value.member(0, trigger).is_some() {
-                run.node(&at.under(self.keyword.name(), Some(trigger)), *node, value);
+                run.node(&at.under(self.keyword.name(), Token::Text(trigger)), *node, value);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{Behaviour, Check, Keyword, Rule, ref_};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{FALSE, NodeId, Plan};
 use crate::schema::SchemaError;
@@ -88,7 +88,7 @@ impl Behaviour for DynamicRef {
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let target = self.target(run.plan(), &run.run.scope);
-        run.node(&at.under(Keyword::DynamicRef.name(), None), target, value);
+        run.node(&at.under(Keyword::DynamicRef.name(), Token::None), target, value);
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {

@@ -3,7 +3,7 @@
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, kinds};
 use crate::plan::{NodeId, TRUE};
 use crate::schema::SchemaError;
@@ -64,7 +64,7 @@ impl Behaviour for If {
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let (node, keyword) = self.chosen(run.accepts(self.condition, value));
-        run.node(&at.under(keyword.name(), None), node, value);
+        run.node(&at.under(keyword.name(), Token::None), node, value);
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {

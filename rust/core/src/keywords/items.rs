@@ -1,7 +1,7 @@
 //! `items`, `prefixItems`, `additionalItems` (2020-12 Core 10.3.1; 2019-09 Core 9.3.1).
 
 use super::{Keyword, all_of};
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Kind};
 use crate::issue::Detail;
 use crate::plan::{ArrayRule, FALSE, NodeId};
@@ -69,8 +69,8 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
     value.items(|index, item| {
         let child = at.item(index);
         match rule.prefix.get(index) {
-            Some(node) => run.node(&child.under(prefix_word, Some(&index.to_string())), *node, item),
-            None if rule.rest != FALSE => run.node(&child.under(rest_word, None), rule.rest, item),
+            Some(node) => run.node(&child.under(prefix_word, Token::Index(index)), *node, item),
+            None if rule.rest != FALSE => run.node(&child.under(rest_word, Token::None), rule.rest, item),
             None => {}
         }
         run.wants_more()

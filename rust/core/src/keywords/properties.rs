@@ -1,7 +1,7 @@
 //! `properties`, `patternProperties`, `additionalProperties` (2020-12 Core 10.3.2): one rule, one walk.
 
 use super::Keyword;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
 use crate::plan::{FALSE, NONE, ObjectRule, Property};
@@ -140,20 +140,22 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
     let properties = plan.properties_of(rule);
     value.members(|key, item| {
         let name = key.text();
-        let found = plan.find_name(rule, properties, name.as_bytes()).map(|at| &properties[at]);
-        let declared = found.filter(|property| property.declared != NONE);
-        let mut named = declared.is_some();
-        let child = at.member(name);
-        if let Some(property) = declared {
-            run.node(&child.under(Keyword::Properties.name(), Some(name)), property.declared, item);
+        let found = plan.find_name(rule, properties, name.as_bytes());
+        let known = found.and_then(|at| u32::try_from(at).ok()).map(|at| rule.first + at);
+        let child = known.map_or_else(|| at.member(name), |property| at.known(property));
+        let mut named = false;
+        if let (Some(found), Some(known)) = (found, known)
+            && properties[found].declared != NONE
+        {
+            named = true;
+            run.node(&child.under(Keyword::Properties.name(), Token::Known(known)), properties[found].declared, item);
         }
         for (pattern, node) in &rule.patterns {
-            let pattern = &plan.patterns[*pattern as usize];
-            match pattern.is_match(name) {
+            match plan.patterns[*pattern as usize].is_match(name) {
                 Ok(true) => {
                     named = true;
                     let word = Keyword::PatternProperties.name();
-                    run.node(&child.under(word, Some(pattern.source())), *node, item);
+                    run.node(&child.under(word, Token::Pattern(*pattern)), *node, item);
                 }
                 Ok(false) => {}
                 Err(_) => {
@@ -166,7 +168,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
             if rule.additional == FALSE {
                 run.issue(at, Some(Keyword::AdditionalProperties), value, Detail::Unexpected(name.into()));
             } else {
-                run.node(&child.under(Keyword::AdditionalProperties.name(), None), rule.additional, item);
+                run.node(&child.under(Keyword::AdditionalProperties.name(), Token::None), rule.additional, item);
             }
         }
         run.wants_more()

@@ -3,7 +3,7 @@
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
@@ -69,7 +69,7 @@ impl Behaviour for Ref {
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
-        run.node(&at.under(Keyword::Ref.name(), None), self.node, value);
+        run.node(&at.under(Keyword::Ref.name(), Token::None), self.node, value);
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {

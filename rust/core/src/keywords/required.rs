@@ -2,8 +2,10 @@
 
 use super::Keyword;
 use super::properties::mention;
+use crate::drivers::defaults::Seen;
 use crate::drivers::explain::{At, Explainer};
-use crate::instance::{Instance, Kind};
+use crate::instance::{Instance, Key, Kind};
+use crate::issue::Name;
 use crate::plan::ObjectRule;
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
@@ -66,10 +68,22 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 /// Says which required members are missing, each at its own path.
 pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ObjectRule, value: I) {
     let plan = run.plan();
-    for property in plan.properties_of(rule).iter().filter(|property| property.required) {
-        let name = plan.name(property);
-        if value.member(property.token, name).is_none() {
-            run.missing(at, Keyword::Required, name, None, value);
+    let properties = plan.properties_of(rule);
+    let mut seen = Seen::default();
+    let mut present = 0;
+    value.members(|key, _| {
+        if let Some(at) = plan.find_name(rule, properties, key.text().as_bytes()) {
+            seen.mark(at);
+            present += u32::from(properties[at].required);
+        }
+        present < rule.required
+    });
+    if present == rule.required {
+        return;
+    }
+    for (position, property) in (0u32..).zip(properties) {
+        if property.required && !seen.has(position as usize) {
+            run.missing(at, Keyword::Required, Name::Known(rule.first + position), None, value);
         }
     }
 }

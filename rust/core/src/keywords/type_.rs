@@ -83,6 +83,8 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
     if node.types & kind.bit() == 0 {
         if node.types == 0 {
             run.issue(at, None, value, Detail::Never);
+        } else if kind == Kind::Foreign {
+            run.issue(at, None, value, Detail::Foreign(value.foreign_name().into()));
         } else {
             run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, integral, kind));
         }

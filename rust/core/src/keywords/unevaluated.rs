@@ -3,7 +3,7 @@
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::issue::Detail;
 use crate::plan::{FALSE, NONE, NodeId};
@@ -75,7 +75,7 @@ impl Behaviour for UnevaluatedItems {
                     run.issue(&at.item(index), Some(Keyword::UnevaluatedItems), item, Detail::Never);
                 } else {
                     let child = at.item(index);
-                    run.node(&child.under(Keyword::UnevaluatedItems.name(), None), self.node, item);
+                    run.node(&child.under(Keyword::UnevaluatedItems.name(), Token::None), self.node, item);
                 }
             }
             run.wants_more()
@@ -125,7 +125,7 @@ impl Behaviour for UnevaluatedProperties {
                     run.issue(at, Some(keyword), value, Detail::Unexpected(name.into()));
                 } else {
                     let child = at.member(name);
-                    run.node(&child.under(keyword.name(), None), self.node, item);
+                    run.node(&child.under(keyword.name(), Token::None), self.node, item);
                 }
             }
             run.wants_more()
