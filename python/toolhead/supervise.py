@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["body", "body_now"]
 
-LeftBehind = "Callable[[asyncio.Future[Any]], object] | None"
-
 
 async def body(
     tool: Tool[Any, Any],
@@ -45,12 +43,14 @@ async def body(
     unfollow = _nothing if given is None else given.add_callback(lambda: signal._abort(given.reason))
     watched = None if given is None or given.aborted else given
     context = ToolExecutionContext(**{**context._members(), "abort_signal": signal})
-    if in_thread:
-        work: asyncio.Future[Any] = asyncio.ensure_future(_threaded(tool, value, context, left_behind))
-    else:
-        work = asyncio.ensure_future(_awaited(tool, value, context))
+    steps = _threaded(tool, value, context, left_behind) if in_thread else _awaited(tool, value, context)
     try:
-        return await _watched(tool, work, signal, watched, context)
+        if tool.timeout is not None or watched is not None:
+            return await _watched(tool, asyncio.ensure_future(steps), signal, watched, context)
+        return await steps
+    except asyncio.CancelledError as cancelled:
+        signal._abort(cancelled)
+        raise
     finally:
         unfollow()
 
@@ -63,10 +63,10 @@ async def _watched(
     context: ToolExecutionContext,
 ) -> Any:
     waiting = {work}
-    abort = None
+    let_go = _nothing
     if given is not None:
-        abort = asyncio.ensure_future(given.wait())
-        waiting.add(abort)
+        fired, let_go = given._future()
+        waiting.add(fired)
     try:
         await asyncio.wait(waiting, timeout=tool.timeout, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
@@ -87,8 +87,7 @@ async def _watched(
         await _stopped(work, tool.grace)
         raise
     finally:
-        if abort is not None:
-            abort.cancel()
+        let_go()
 
 
 async def _stopped(work: asyncio.Future[Any], grace: float) -> None:
