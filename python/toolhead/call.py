@@ -275,7 +275,13 @@ def _checked(
     try:
         return Accepted(schema.built(schema.validator.validate(data)))
     except (ValidationError, Refused) as error:
-        issues = error.issues
+        issues: Iterable[Issue] = error.issues
+    if repairs and data is None:
+        empty = schema.empty_root
+        if empty is None:
+            return _failure(tool, phase, issues, shown)
+        # An empty input counts as an empty object or array: what it lacks is what is reported.
+        issues = schema.validator.issues(empty) or issues
     repaired = schema.validator.repair(data) if repairs else None
     return _built(schema, repaired) or _failure(tool, phase, issues, shown)
 

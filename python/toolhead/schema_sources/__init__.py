@@ -66,6 +66,12 @@ class CompiledSchema:
         """Makes the declared type from validated data, or raises `Refused`; None where data stays data."""
         return self._source.build
 
+    @property
+    def empty_root(self) -> dict[str, Any] | list[Any] | None:
+        """What an empty input stands for: `{}` or `[]` where the root says so, None for a union or no type at all."""
+        kind = self.json_schema.get("type") if isinstance(self.json_schema, dict) else None
+        return {} if kind == "object" else [] if kind == "array" else None
+
     def built(self, value: Any) -> Any:
         """`value`, as the declared type."""
         return value if self._source.build is None else self._source.build(value)
