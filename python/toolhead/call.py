@@ -203,12 +203,14 @@ def refuse_output(tool: Tool[Any, Any], output: object) -> Accepted | Validation
     if isinstance(output, ValidationError):
         return output
     schema = tool._schemas["output_schema"]
-    data = schema.dump(output)
-    try:
-        validated = schema.validator.validate(data)
-        return Accepted(output if schema.is_instance(output) else schema.built(validated))
-    except (ValidationError, Refused) as error:
-        return _failure(tool, "output", error.issues, output, shown=data)
+    failures = []
+    for data in schema.data_of(output):
+        try:
+            validated = schema.validator.validate(data)
+            return Accepted(output if schema.is_instance(output) else schema.built(validated))
+        except (ValidationError, Refused) as error:
+            failures.append(_failure(tool, "output", error.issues, output, shown=data))
+    return failures[0]
 
 
 def check_data(tool: Tool[Any, Any], option: str, phase: ValidationPhase, value: object) -> Any:
