@@ -3,12 +3,19 @@
 What defines and calls a tool is imported with the package; everything else when it is first used.
 """
 
-from __future__ import annotations
+import importlib
+import typing
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from toolhead._core import MISSING, Change, InputStream, Issue, Limits, ToolExecutionContext, Validator, __version__
+from toolhead._core import (
+    MISSING,
+    Change,
+    InputStream,
+    Issue,
+    Limits,
+    ToolExecutionContext,
+    Validator,
+    __version__,
+)
 from toolhead.abort import AbortController, AbortSignal
 from toolhead.context import AgentToolExecutionContext, MCPToolExecutionContext, WorkflowToolExecutionContext
 from toolhead.errors import (
@@ -34,7 +41,7 @@ from toolhead.request_context import RequestContext
 from toolhead.tool import Tool, create_tool
 from toolhead.tool_options import MCPToolProperties, ToolAnnotations, ToolBackgroundConfig
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from toolhead.hooks import (
         ErrorEvent,
         InputAvailableEvent,
@@ -125,11 +132,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module 'toolhead' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
+    value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value
 

@@ -46,16 +46,7 @@ class AbortSignal:
 
     async def wait(self) -> object:
         """Waits until the signal is aborted, and returns the reason."""
-        loop = asyncio.get_running_loop()
-        fired = loop.create_future()
-
-        def wake() -> None:
-            try:
-                loop.call_soon_threadsafe(lambda: fired.done() or fired.set_result(None))
-            except RuntimeError:
-                _logger.debug("an abort signal was awaited in a loop that is closed")
-
-        remove = self.add_callback(wake)
+        fired, remove = self._future()
         try:
             await fired
         finally:
@@ -76,6 +67,23 @@ class AbortSignal:
 
     def __repr__(self) -> str:
         return f"AbortSignal(aborted={self.aborted})"
+
+    def _future(self) -> tuple[asyncio.Future[None], Callable[[], None]]:
+        """A future of the running loop that is done when the signal is aborted, and what lets go of it."""
+        loop = asyncio.get_running_loop()
+        fired: asyncio.Future[None] = loop.create_future()
+
+        def set_fired() -> None:
+            if not fired.done():
+                fired.set_result(None)
+
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(set_fired)
+            except RuntimeError:
+                _logger.debug("an abort signal was awaited in a loop that is closed")
+
+        return fired, self.add_callback(wake)
 
     def _remove(self, callback: Callable[[], object]) -> None:
         with self._lock:

@@ -172,19 +172,30 @@ def changed_context(context: ToolExecutionContext, **members: Any) -> ToolExecut
 def refuse_input(tool: Tool[Any, Any], value: object, is_text: bool) -> Accepted | ValidationError:
     """What becomes of an input that the validator did not accept: the cold half of the native step."""
     schema = tool._schemas.get("input_schema")
-    data = value
     if is_text:
-        try:
-            data = ANY_JSON.decode(value)
-        except DecodeError as error:
-            if not _is_blank(value):
-                return _undecodable(tool, value, error)
-            data = None
-    if schema is None:
-        return Accepted(data)
-    if not is_text and schema.is_instance(value):
+        return _refuse_text(tool, schema, value)
+    if schema is None or schema.is_instance(value):
         return Accepted(value)
-    return _checked(tool, schema, "input", data, shown=value, repairs=tool.repair_input)
+    return _checked(tool, schema, "input", value, shown=value, repairs=tool.repair_input)
+
+
+def _refuse_text(tool: Tool[Any, Any], schema: CompiledSchema | None, text: Any) -> Accepted | ValidationError:
+    validator = ANY_JSON if schema is None else schema.validator
+    value: Any = text
+    try:
+        value = validator.decode(text)
+        return Accepted(value if schema is None else schema.built(value))
+    except DecodeError as error:
+        if schema is not None and _is_blank(text):
+            return _checked(tool, schema, "input", None, shown=None, repairs=tool.repair_input)
+        return _undecodable(tool, text, error)
+    except ValidationError as error:
+        issues, value = error.issues, error.value
+    except Refused as refused:
+        issues = refused.issues
+    repaired = validator.repair_json(text) if tool.repair_input else None
+    accepted = None if schema is None else _built(schema, repaired)
+    return accepted or _failure(tool, "input", issues, value)
 
 
 def refuse_output(tool: Tool[Any, Any], output: object) -> Accepted | ValidationError:
@@ -192,12 +203,14 @@ def refuse_output(tool: Tool[Any, Any], output: object) -> Accepted | Validation
     if isinstance(output, ValidationError):
         return output
     schema = tool._schemas["output_schema"]
-    data = schema.dump(output)
-    try:
-        validated = schema.validator.validate(data)
-        return Accepted(output if schema.is_instance(output) else schema.built(validated))
-    except (ValidationError, Refused) as error:
-        return _failure(tool, "output", error.issues, output, shown=data)
+    failures = []
+    for data in schema.data_of(output):
+        try:
+            validated = schema.validator.validate(data)
+            return Accepted(output if schema.is_instance(output) else schema.built(validated))
+        except (ValidationError, Refused) as error:
+            failures.append(_failure(tool, "output", error.issues, output, shown=data))
+    return failures[0]
 
 
 def check_data(tool: Tool[Any, Any], option: str, phase: ValidationPhase, value: object) -> Any:
@@ -264,15 +277,25 @@ def _checked(
     try:
         return Accepted(schema.built(schema.validator.validate(data)))
     except (ValidationError, Refused) as error:
-        issues = error.issues
+        issues: Iterable[Issue] = error.issues
+    if repairs and data is None:
+        empty = schema.empty_root
+        if empty is None:
+            return _failure(tool, phase, issues, shown)
+        # An empty input counts as an empty object or array: what it lacks is what is reported.
+        issues = schema.validator.issues(empty) or issues
     repaired = schema.validator.repair(data) if repairs else None
-    if repaired is not None:
-        value, made = repaired
-        try:
-            return Accepted(schema.built(value), made)
-        except Refused:
-            pass  # what is reported is the first attempt
-    return _failure(tool, phase, issues, shown)
+    return _built(schema, repaired) or _failure(tool, phase, issues, shown)
+
+
+def _built(schema: CompiledSchema, repaired: tuple[Any, tuple[str, ...]] | None) -> Accepted | None:
+    if repaired is None:
+        return None
+    value, repairs = repaired
+    try:
+        return Accepted(schema.built(value), repairs)
+    except Refused:
+        return None  # what is reported is the first attempt
 
 
 def _failure(

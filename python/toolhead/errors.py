@@ -135,6 +135,12 @@ class ValidationError(ToolheadError, ValueError):
         """The JSON form: `error`, `message` and `validationErrors`, in this order."""
         return {"error": True, "message": self.message, "validationErrors": self.validation_errors}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        restore, (cls, args, state) = super().__reduce__()
+        if state["issues"] is None:  # a value that cannot be pickled: the issues travel without values
+            state["issues"] = tuple(map(_without_value, self.issues))
+        return restore, (cls, args, state)
+
     def __repr__(self) -> str:
         pointers = ", ".join(issue.pointer or "root" for issue in self.issues)
         return f"ValidationError(phase={self.phase!r}, tool_id={self.tool_id!r}, issues at: {pointers})"
@@ -215,6 +221,17 @@ def _restore(cls: type[ToolheadError], args: tuple[Any, ...], state: dict[str, A
     error.__cause__ = state.pop("__cause__", None)
     error.__dict__.update(state)
     return error
+
+
+def _without_value(issue: Issue) -> Issue:
+    return type(issue)(
+        issue.path,
+        message=issue.message,
+        keyword=issue.keyword,
+        expected=issue.expected,
+        params=issue.params,
+        schema_path=issue.schema_path,
+    )
 
 
 def _can_pickle(value: object) -> bool:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["body", "body_now"]
 
-LeftBehind = "Callable[[asyncio.Future[Any]], object] | None"
-
 
 async def body(
     tool: Tool[Any, Any],
@@ -45,14 +43,19 @@ async def body(
     unfollow = _nothing if given is None else given.add_callback(lambda: signal._abort(given.reason))
     watched = None if given is None or given.aborted else given
     context = ToolExecutionContext(**{**context._members(), "abort_signal": signal})
-    if in_thread:
-        work: asyncio.Future[Any] = asyncio.ensure_future(_threaded(tool, value, context, left_behind))
-    else:
-        work = asyncio.ensure_future(_awaited(tool, value, context))
+    thread = _Thread(tool, value, context) if in_thread else None
+    steps = _awaited(tool, value, context) if thread is None else thread.answer()
     try:
-        return await _watched(tool, work, signal, watched, context)
+        if tool.timeout is not None or watched is not None:
+            return await _watched(tool, asyncio.ensure_future(steps), signal, watched, context)
+        return await steps
+    except asyncio.CancelledError as cancelled:
+        signal._abort(cancelled)
+        raise
     finally:
         unfollow()
+        if thread is not None:
+            thread.leave(left_behind)
 
 
 async def _watched(
@@ -63,10 +66,10 @@ async def _watched(
     context: ToolExecutionContext,
 ) -> Any:
     waiting = {work}
-    abort = None
+    let_go = _nothing
     if given is not None:
-        abort = asyncio.ensure_future(given.wait())
-        waiting.add(abort)
+        fired, let_go = given._future()
+        waiting.add(fired)
     try:
         await asyncio.wait(waiting, timeout=tool.timeout, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
@@ -87,8 +90,7 @@ async def _watched(
         await _stopped(work, tool.grace)
         raise
     finally:
-        if abort is not None:
-            abort.cancel()
+        let_go()
 
 
 async def _stopped(work: asyncio.Future[Any], grace: float) -> None:
@@ -105,24 +107,30 @@ async def _awaited(tool: Tool[Any, Any], value: object, context: ToolExecutionCo
     return await result if inspect.isawaitable(result) else result
 
 
-async def _threaded(
-    tool: Tool[Any, Any],
-    value: object,
-    context: ToolExecutionContext,
-    left_behind: Callable[[asyncio.Future[Any]], object] | None,
-) -> Any:
-    loop = asyncio.get_running_loop()
-    carried = contextvars.copy_context()
-    thread = loop.run_in_executor(None, carried.run, _call, tool, value, context)
-    try:
-        result = await asyncio.shield(thread)
-    except asyncio.CancelledError:
-        if not thread.cancel() or not thread.done():
-            thread.add_done_callback(_seen)
+class _Thread:
+    """A synchronous body in a thread of the loop's executor. It cannot be stopped, only left behind."""
+
+    def __init__(self, tool: Tool[Any, Any], value: object, context: ToolExecutionContext) -> None:
+        self.is_left = False
+        carried = contextvars.copy_context()
+
+        def work() -> Any:
+            # A body that has not begun when its call is over never begins.
+            return None if self.is_left else carried.run(_call, tool, value, context)
+
+        self.future = asyncio.get_running_loop().run_in_executor(None, work)
+
+    async def answer(self) -> Any:
+        # Shielded: a cancelled future would tell that the thread has ended.
+        result = await asyncio.shield(self.future)
+        return await result if inspect.isawaitable(result) else result
+
+    def leave(self, left_behind: Callable[[asyncio.Future[Any]], object] | None) -> None:
+        self.is_left = True
+        if not self.future.done():
+            self.future.add_done_callback(_seen)
             if left_behind is not None:
-                left_behind(thread)
-        raise
-    return await result if inspect.isawaitable(result) else result
+                left_behind(self.future)
 
 
 def body_now(tool: Tool[Any, Any], value: object, context: ToolExecutionContext) -> Any:

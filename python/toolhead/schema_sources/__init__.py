@@ -15,7 +15,7 @@ from toolhead.schema_sources.data import to_json_data
 from toolhead.schema_sources.source import Refused, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ["CompiledSchema", "Mode", "Refused", "Source", "compile_schema", "resolve", "to_json_data"]
 
@@ -66,6 +66,12 @@ class CompiledSchema:
         """Makes the declared type from validated data, or raises `Refused`; None where data stays data."""
         return self._source.build
 
+    @property
+    def empty_root(self) -> dict[str, Any] | list[Any] | None:
+        """What an empty input stands for: `{}` or `[]` where the root says so, None for a union or no type at all."""
+        kind = self.json_schema.get("type") if isinstance(self.json_schema, dict) else None
+        return {} if kind == "object" else [] if kind == "array" else None
+
     def built(self, value: Any) -> Any:
         """`value`, as the declared type."""
         return value if self._source.build is None else self._source.build(value)
@@ -74,11 +80,19 @@ class CompiledSchema:
         """Whether `value` already is of the declared class."""
         return self._source.instance_type is not None and isinstance(value, self._source.instance_type)
 
-    def dump(self, value: object) -> Any:
-        """`value` as JSON data, by the owner of the class where it is an instance, else by the table."""
+    def data_of(self, value: object) -> Iterator[Any]:
+        """`value` as JSON data: by the owner of the class where it is an instance, else by the table.
+
+        A `Decimal` has two forms, text first.
+        """
         if self._source.dump is not None and self.is_instance(value):
-            return self._source.dump(value)
-        return to_json_data(value)
+            yield self._source.dump(value)
+            return
+        data = to_json_data(value)
+        yield data
+        exact = to_json_data(value, decimals=True)
+        if exact != data:
+            yield exact
 
 
 def compile_schema(option: str, given: Any, mode: Mode, options: dict[str, Any]) -> CompiledSchema:

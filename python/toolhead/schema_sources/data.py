@@ -42,7 +42,7 @@ def _converted(value: Any, parents: tuple[int, ...], kept: tuple[str, ...]) -> A
     if isinstance(value, dict):
         inside = (*parents, id(value))
         return {_key(key): _converted(member, inside, kept) for key, member in value.items()}
-    if kind in (list, tuple, set, frozenset):
+    if isinstance(value, (list, tuple, set, frozenset)):
         inside = (*parents, id(value))
         return [_converted(member, inside, kept) for member in value]
     if kept and kind.__module__ == "decimal":

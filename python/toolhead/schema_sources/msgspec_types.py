@@ -6,6 +6,7 @@ that nothing is built for it.
 
 from __future__ import annotations
 
+import copy
 import re
 import typing
 from typing import Any
@@ -65,7 +66,7 @@ def _rooted(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any
     reference = schema.get("$ref")
     if reference is not None and len(schema) == 1:
         name = reference.removeprefix("#/$defs/")
-        schema = components[name]
+        schema = copy.deepcopy(components[name])
         if reference not in str(components):
             components = {key: value for key, value in components.items() if key != name}
     return {**schema, "$defs": components} if components else schema

@@ -359,7 +359,10 @@ unsafe extern "C" fn dealloc(slf: *mut PyObject) {
         Python::attach(|_| drop(parts));
     }
     let made = slf_type(slf);
-    if !free_list::push(slf) {
+    // What was finalized stays marked for ever: as a new call it would never warn again.
+    // SAFETY: the object is complete but for its contents.
+    let is_finalized = unsafe { ffi::PyObject_GC_IsFinalized(slf) } != 0;
+    if is_finalized || !free_list::push(slf) {
         // SAFETY: nothing refers to the object any more, and it is untracked.
         unsafe { ffi::PyObject_GC_Del(slf.cast()) };
     }
