@@ -24,7 +24,7 @@ use toolhead_core::json::repair::{Repair, Repairs};
 use toolhead_core::limits::Limits;
 
 pub(crate) use changes::Change;
-pub(crate) use missing::missing;
+pub(crate) use missing::{Missing, missing};
 
 use live::{Builder, Live};
 use walk::walk;
@@ -60,7 +60,7 @@ pub(crate) struct InputStream {
 #[pymethods]
 impl InputStream {
     #[new]
-    #[pyo3(signature = (validator=None, *, repair=None))]
+    #[pyo3(signature = (validator=None, *, repair=None), text_signature = "(validator=None, *, repair=())")]
     fn new(validator: Option<Bound<'_, PyAny>>, repair: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
         let repairs = repair.map_or_else(|| Ok(Repairs::default()), |names| asked_repairs(&names))?;
         let validator = validator.filter(|validator| !validator.is_none());
