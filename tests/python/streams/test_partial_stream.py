@@ -11,8 +11,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from toolhead._core import MISSING, Change, InputStream
-from toolhead.errors import DecodeError
+from toolhead import MISSING, Change, DecodeError, InputStream, Limits, ValidationError, Validator
 
 TEXT = '{"a": [1, {"b~/c": "x\\ny"}, [], "é漢😀"], "d": {"e": null, "f": 1e2}, "g": 123456789012345678901234567890}'
 
@@ -415,6 +414,40 @@ def test_stream_finish_hands_the_value_to_the_validator():
         bad.finish()
     with pytest.raises(TypeError, match="validator"):
         InputStream(7)
+
+
+def test_stream_of_a_validator_judges_the_value():
+    validator = Validator({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}})
+    for stream in (validator.stream(), InputStream(validator)):
+        stream.push('{"n": 1}')
+        assert stream.finish() == {"n": 1}
+    bad = validator.stream(repair={"trailing-commas"})
+    bad.push('{"n": "x",}')
+    with pytest.raises(ValidationError):
+        bad.finish()
+    assert bad.value == {"n": "x"}
+    shallow = Validator(schema=True, limits=Limits(depth=2)).stream()
+    assert shallow.push("[[[") == "rejected"
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_stream_without_text_is_an_object_only_where_the_schema_wants_one(text: str):
+    stream = Validator({"type": "object"}).stream()
+    stream.push(text)
+    assert stream.value is MISSING
+    assert stream.finish() == stream.finish() == stream.value == {}
+    assert stream.repairs == ("empty-text: 1, first at byte 0",)
+    missing = Validator({"type": "object", "required": ["n"]}).stream()
+    missing.push(text)
+    with pytest.raises(ValidationError):
+        missing.finish()
+    for schema in (True, {"type": ["object", "null"]}, {"type": "array"}, None):
+        strict = InputStream() if schema is None else Validator(schema).stream()
+        strict.push(text)
+        with pytest.raises(DecodeError) as caught:
+            strict.finish()
+        assert (caught.value.offset, caught.value.is_incomplete) == (len(text), True)
+        assert strict.repairs == ()
 
 
 @pytest.mark.parametrize("delta", [1, None, ["x"], bytearray(b"x")])
