@@ -5,11 +5,11 @@
 
 mod by_path;
 mod changes;
-mod keys;
 mod live;
 mod missing;
 mod place;
 mod snapshot;
+mod strings;
 mod walk;
 
 use std::sync::{Mutex, MutexGuard};
@@ -69,7 +69,10 @@ pub(crate) struct InputStream {
 impl InputStream {
     #[new]
     #[pyo3(signature = (validator=None, *, repair=None), text_signature = "(validator=None, *, repair=())")]
-    pub(crate) fn new(validator: Option<Bound<'_, PyAny>>, repair: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub(crate) fn new(
+        validator: Option<Bound<'_, PyAny>>,
+        repair: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let repairs = repair.map_or_else(|| Ok(Repairs::default()), |names| asked_repairs(&names))?;
         let validator = validator.filter(|validator| !validator.is_none());
         if let Some(validator) = &validator
@@ -240,7 +243,8 @@ impl InputStream {
 impl InputStream {
     /// Whether the schema, if there is one, takes nothing but an object.
     fn wants_object(&self, py: Python<'_>) -> bool {
-        let validator = self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
+        let validator =
+            self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
         validator.is_some_and(|validator| validator.get().wants_object())
     }
 
