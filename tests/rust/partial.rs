@@ -6,6 +6,7 @@ use toolhead_core::json::Number;
 use toolhead_core::json::fault::{Fault, FaultKind, Open};
 use toolhead_core::json::partial::{Refusal, Tokenizer};
 use toolhead_core::json::repair::{Repair, Repairs};
+use toolhead_core::json::scan::plain_run;
 use toolhead_core::json::sink::{Kind, Literal, Sink};
 use toolhead_core::limits::Limits;
 
@@ -311,4 +312,22 @@ fn a_character_cut_behind_an_unknown_escape_is_kept() {
     let (events, fault) = read_any("\"\\é\"".as_bytes(), &repairs);
     assert_eq!(fault, None);
     assert_eq!(events[2], "string \\é ..5");
+}
+
+#[test]
+fn a_run_ends_at_the_first_byte_that_ends_it() {
+    for length in 0..70 {
+        for end in [b'"', b'\\', 0, 0x1F] {
+            for plain in [b' ', b'a', b'\'', b'!', 0x7F, 0x80, 0xFF] {
+                let mut bytes = vec![plain; length];
+                assert_eq!(plain_run(&bytes, 0, b'"'), length);
+                bytes.push(end);
+                bytes.extend([b'"', plain, 0, b'\\']);
+                for from in 0..=length {
+                    assert_eq!(plain_run(&bytes, from, b'"'), length);
+                }
+            }
+        }
+    }
+    assert_eq!(plain_run(b"it's", 0, b'\''), 2);
 }
