@@ -6,7 +6,7 @@ What defines and calls a tool is imported with the package; everything else when
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolhead._core import MISSING, Change, InputStream, Issue, Limits, ToolExecutionContext, Validator, __version__
 from toolhead.abort import AbortController, AbortSignal
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
         project,
     )
 
+StreamState: TypeAlias = Literal["open", "certain", "complete", "rejected"]
+"""What `InputStream.push` answers."""
+
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
     "ErrorEvent": "toolhead.hooks",
@@ -98,6 +101,7 @@ __all__ = [
     "RunNotFoundError",
     "SchemaError",
     "StandardJSONSchema",
+    "StreamState",
     "SuspendEvent",
     "TargetTransform",
     "Tool",

@@ -199,7 +199,8 @@ impl InputStream {
         PyList::empty(py)
     }
 
-    /// The repairs made so far ("empty-text" at the end of no text where the schema wants an object), one line each: the name, how often, and the byte of the first place.
+    /// The repairs made so far, one line each: the name, how often, and the byte of the first place; and, after
+    /// `finish()`, that no text was taken as `{}`.
     #[getter]
     fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let state = self.state()?;
@@ -207,7 +208,7 @@ impl InputStream {
         let mut lines: Vec<_> = made
             .map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first))
             .collect();
-        lines.extend(state.was_empty.then(|| "empty-text: 1, first at byte 0".to_owned()));
+        lines.extend(state.was_empty.then(|| "took an empty input as {}".to_owned()));
         PyTuple::new(py, lines)
     }
 
@@ -241,7 +242,7 @@ impl InputStream {
 }
 
 impl InputStream {
-    /// Whether the schema, if there is one, takes nothing but an object.
+    /// Whether the schema, if there is one, takes an object but neither null nor text.
     fn wants_object(&self, py: Python<'_>) -> bool {
         let validator =
             self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());

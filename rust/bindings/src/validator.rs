@@ -104,9 +104,9 @@ impl Validator {
         self.limits.to_core()
     }
 
-    /// Whether nothing but an object can satisfy the schema.
+    /// Whether no text at all stands for `{}`: the rule of the repair driver for an empty root.
     pub(crate) fn wants_object(&self) -> bool {
-        self.plan.nodes[self.plan.root as usize].types == kinds::OBJECT
+        self.plan.node(self.plan.root).types & (kinds::OBJECT | kinds::NULL | kinds::STRING) == kinds::OBJECT
     }
 
     fn with_defaults<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
