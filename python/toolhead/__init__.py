@@ -61,6 +61,9 @@ if typing.TYPE_CHECKING:
         project,
     )
 
+# What `InputStream.push` answers.
+StreamState: typing.TypeAlias = typing.Literal["open", "certain", "complete", "rejected"]
+
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
     "ErrorEvent": "toolhead.hooks",
@@ -105,6 +108,7 @@ __all__ = [
     "RunNotFoundError",
     "SchemaError",
     "StandardJSONSchema",
+    "StreamState",
     "SuspendEvent",
     "TargetTransform",
     "Tool",

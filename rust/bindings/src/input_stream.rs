@@ -5,11 +5,11 @@
 
 mod by_path;
 mod changes;
-mod keys;
 mod live;
 mod missing;
 mod place;
 mod snapshot;
+mod strings;
 mod walk;
 
 use std::sync::{Mutex, MutexGuard};
@@ -23,11 +23,17 @@ use toolhead_core::json::partial::{Refusal, Tokenizer};
 use toolhead_core::json::repair::{Repair, Repairs};
 use toolhead_core::limits::Limits;
 
+use crate::errors;
+use crate::validator::Validator;
+
 pub(crate) use changes::Change;
-pub(crate) use missing::missing;
+pub(crate) use missing::{Missing, missing};
 
 use live::{Builder, Live};
 use walk::walk;
+
+/// Why a finished stream takes nothing more.
+const FINISHED: &str = "the stream is finished";
 
 /// What is behind the lock.
 struct State {
@@ -35,6 +41,8 @@ struct State {
     live: Live,
     /// The first half of a surrogate pair whose second half may come with the next `str`.
     half: Option<u16>,
+    /// No text came and the schema wants an object: the value is an empty one.
+    was_empty: bool,
     /// Nothing may be pushed any more, and why.
     ended: Option<&'static str>,
 }
@@ -60,8 +68,11 @@ pub(crate) struct InputStream {
 #[pymethods]
 impl InputStream {
     #[new]
-    #[pyo3(signature = (validator=None, *, repair=None))]
-    fn new(validator: Option<Bound<'_, PyAny>>, repair: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (validator=None, *, repair=None), text_signature = "(validator=None, *, repair=())")]
+    pub(crate) fn new(
+        validator: Option<Bound<'_, PyAny>>,
+        repair: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let repairs = repair.map_or_else(|| Ok(Repairs::default()), |names| asked_repairs(&names))?;
         let validator = validator.filter(|validator| !validator.is_none());
         if let Some(validator) = &validator
@@ -69,10 +80,13 @@ impl InputStream {
         {
             return Err(PyTypeError::new_err("validator: expected a Validator or None"));
         }
+        let native = validator.as_ref().and_then(|validator| validator.cast::<Validator>().ok());
+        let limits = native.map_or_else(Limits::default, |validator| validator.get().limits());
         let state = State {
-            tokenizer: Tokenizer::new(Limits::default(), repairs),
+            tokenizer: Tokenizer::new(limits, repairs),
             live: Live::default(),
             half: None,
+            was_empty: false,
             ended: None,
         };
         Ok(Self { state: Mutex::new(state), validator: validator.map(Bound::unbind) })
@@ -185,15 +199,17 @@ impl InputStream {
         PyList::empty(py)
     }
 
-    /// The repairs made so far, one line each: the name, how often, and the byte of the first place.
+    /// The repairs made so far, one line each: the name, how often, and the byte of the first place; and, after
+    /// `finish()`, that no text was taken as `{}`.
     #[getter]
     fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let state = self.state()?;
         let made = state.tokenizer.repairs().made().iter();
-        PyTuple::new(
-            py,
-            made.map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first)),
-        )
+        let mut lines: Vec<_> = made
+            .map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first))
+            .collect();
+        lines.extend(state.was_empty.then(|| "took an empty input as {}".to_owned()));
+        PyTuple::new(py, lines)
     }
 
     /// Ends the text.
@@ -207,7 +223,14 @@ impl InputStream {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let value = {
             let mut state = self.state()?;
-            state.end(py)?;
+            if !state.was_empty && state.is_blank() && self.wants_object(py) {
+                state.live.root = Some(PyDict::new(py).into_any().unbind());
+                state.ended = Some(FINISHED);
+                state.was_empty = true;
+            }
+            if !state.was_empty {
+                state.end(py)?;
+            }
             state.live.root.as_ref().map(|root| root.bind(py).clone())
         };
         let value = value.ok_or_else(|| PyRuntimeError::new_err("a finished text has no value"))?;
@@ -219,6 +242,13 @@ impl InputStream {
 }
 
 impl InputStream {
+    /// Whether the schema, if there is one, takes an object but neither null nor text.
+    fn wants_object(&self, py: Python<'_>) -> bool {
+        let validator =
+            self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
+        validator.is_some_and(|validator| validator.get().wants_object())
+    }
+
     #[inline]
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.try_lock().map_err(|_| {
@@ -232,7 +262,7 @@ impl InputStream {
 impl State {
     /// Ends the text, or the values at paths.
     fn end(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.ended.get_or_insert("the stream is finished");
+        self.ended.get_or_insert(FINISHED);
         if let Some(by_path) = &mut self.live.by_path {
             if let Some(fault) = by_path.finish() {
                 return Err(decode_error(py, fault));
@@ -258,6 +288,11 @@ impl State {
         let outcome = by_path.push(&mut self.live, path, content, closed);
         self.live.by_path = Some(by_path);
         outcome
+    }
+
+    /// Nothing but white space came.
+    fn is_blank(&self) -> bool {
+        self.tokenizer.is_blank() && self.live.by_path.is_none()
     }
 
     /// Reads one delta; text that is no JSON shows in the state, not as an error.
@@ -364,16 +399,10 @@ fn pointer(path: &Bound<'_, PyTuple>) -> PyResult<String> {
     Ok(pointer)
 }
 
-/// `toolhead.errors.DecodeError` for a fault of the text.
+/// `DecodeError` for a fault of the text.
 fn decode_error(py: Python<'_>, fault: Fault) -> PyErr {
-    let make = || {
-        let place = PyDict::new(py);
-        place.set_item("offset", fault.offset)?;
-        place.set_item("line", fault.line)?;
-        place.set_item("column", fault.column)?;
-        place.set_item("is_incomplete", fault.is_incomplete())?;
-        let class = py.import("toolhead.errors")?.getattr("DecodeError")?;
-        class.call((fault.to_string(),), Some(&place))
-    };
-    make().map_or_else(|error| error, PyErr::from_value)
+    let message = fault.to_string();
+    let is_incomplete = fault.is_incomplete();
+    let Fault { offset, line, column, .. } = fault;
+    errors::decode_error(py, &errors::Fault { message, offset, line, column, is_incomplete })
 }

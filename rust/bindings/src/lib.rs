@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::call_context::ToolExecutionContext;
     #[pymodule_export]
-    use crate::input_stream::{Change, InputStream};
+    use crate::input_stream::{Change, InputStream, Missing};
     #[pymodule_export]
     use crate::issue::{_restore_issue, Issue};
     #[pymodule_export]

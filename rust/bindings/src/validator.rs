@@ -8,6 +8,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use pyo3::{Borrowed, PyTraverseError, PyVisit};
 use toolhead_core::drivers::decode::{Decoded, Stop, decode};
 use toolhead_core::drivers::{check, defaults, explain, repair};
+use toolhead_core::instance::kinds;
 use toolhead_core::issue::{Detail, Issue as CoreIssue};
 use toolhead_core::json::{faults, repeated};
 use toolhead_core::plan::Plan;
@@ -19,6 +20,7 @@ use crate::errors::{self, Fault};
 use crate::ffi::method::UnaryMethod;
 use crate::ffi::read::Raw;
 use crate::host::{self, PyHost};
+use crate::input_stream::InputStream;
 use crate::issue;
 use crate::limits::Limits;
 use crate::py_instance::PyValue;
@@ -95,6 +97,16 @@ impl Validator {
     #[inline]
     fn completed<'py>(&self, py: Python<'py>, decoded: Decoded<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         if decoded.lacks_defaults { self.with_defaults(py, decoded.value) } else { Ok(decoded.value) }
+    }
+
+    /// The limits for the core.
+    pub(crate) fn limits(&self) -> toolhead_core::limits::Limits {
+        self.limits.to_core()
+    }
+
+    /// Whether no text at all stands for `{}`: the rule of the repair driver for an empty root.
+    pub(crate) fn wants_object(&self) -> bool {
+        self.plan.node(self.plan.root).types & (kinds::OBJECT | kinds::NULL | kinds::STRING) == kinds::OBJECT
     }
 
     fn with_defaults<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -235,6 +247,12 @@ impl Validator {
             Err(Stop::Host(raised)) => Err(raised.into()),
             Err(_) => Ok(None),
         }
+    }
+
+    /// An `InputStream` whose value this validator judges.
+    #[pyo3(signature = (*, repair=None), text_signature = "($self, *, repair=())")]
+    fn stream<'py>(slf: &Bound<'py, Self>, repair: Option<Bound<'py, PyAny>>) -> PyResult<InputStream> {
+        InputStream::new(Some(slf.clone().into_any()), repair)
     }
 
     /// The schema as it was given.

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from shared_data import shared_path
-
 from toolhead._core import MISSING, InputStream
 from toolhead.errors import DecodeError
 
@@ -156,7 +155,8 @@ def random_string(rng: random.Random) -> str:
 
 def damaged(rng: random.Random, text: str) -> str:
     place = rng.randrange(len(text) + 1)
-    return text[:place] + rng.choice(['"', "\\", "{", "]", ",", ":", "0", "-", "x", "\n", "é", "\\u", "e"]) + text[place:]
+    wrong = rng.choice(['"', "\\", "{", "]", ",", ":", "0", "-", "x", "\n", "é", "\\u", "e"])
+    return text[:place] + wrong + text[place:]
 
 
 def test_stream_agrees_with_the_oracle_at_every_prefix():

@@ -30,10 +30,10 @@ enum Width {
 impl Width {
     fn of(text: &str) -> Self {
         // In UTF-8 the lead byte tells the width: from C4 on it is past U+00FF, from F0 on past U+FFFF.
-        match text.as_bytes().iter().copied().max() {
-            Some(0xF0..) => Self::Four,
-            Some(0xC4..) => Self::Two,
-            Some(0x80..) => Self::Latin,
+        match text.bytes().fold(0, u8::max) {
+            0xF0.. => Self::Four,
+            0xC4.. => Self::Two,
+            0x80.. => Self::Latin,
             _ => Self::Ascii,
         }
     }
@@ -82,40 +82,33 @@ impl GrowingStr {
     /// Appends; True when the text moved to a new object, which the caller must put into the container.
     #[inline]
     pub(crate) fn append(&mut self, py: Python<'_>, piece: &str) -> PyResult<bool> {
+        let (width, characters) = if piece.is_ascii() {
+            (Width::Ascii, piece.len())
+        } else {
+            (Width::of(piece), piece.chars().count())
+        };
+        let length = self.length + characters;
         let text = self.text.bind(py);
-        if piece.is_ascii() {
-            let length = self.length + piece.len();
-            if self.width <= Width::Latin
-                && length <= self.room
-                && in_place(py)
-                && is_private(text, self.width)
-            {
-                write_bytes(text, self.length, piece.as_bytes());
-                set_length(text, length, self.width);
-                self.length = length;
-                return Ok(false);
-            }
-        }
-        self.append_any(py, piece)
-    }
-
-    fn append_any(&mut self, py: Python<'_>, piece: &str) -> PyResult<bool> {
-        let width = self.width.max(Width::of(piece));
-        let length = self.length + piece.chars().count();
-        let text = self.text.bind(py);
-        if width == self.width && length <= self.room && in_place(py) && is_private(text, width) {
-            write(text, self.length, width, piece);
-            set_length(text, length, width);
+        if width <= self.width && length <= self.room && in_place(py) && is_private(text, self.width) {
+            write(text, self.length, self.width, piece);
+            set_length(text, length, self.width);
             self.length = length;
             return Ok(false);
         }
+        self.move_with(py, piece, length, width.max(self.width))?;
+        Ok(true)
+    }
+
+    /// Continues in a new object of this width.
+    #[cold]
+    fn move_with(&mut self, py: Python<'_>, piece: &str, length: usize, width: Width) -> PyResult<()> {
         let room = length + length / 2 + FIRST_ROOM;
         let moved = allocate(py, room, width)?;
-        copy(&moved, text, self.length)?;
+        copy(&moved, self.text.bind(py), self.length)?;
         write(&moved, self.length, width, piece);
         set_length(&moved, length, width);
         *self = Self { text: moved.unbind(), length, room, width };
-        Ok(true)
+        Ok(())
     }
 
     /// The finished string; if spare room is worth giving back, a new object that the caller must put into the
@@ -274,14 +267,21 @@ fn set_wide_length(text: &Bound<'_, PyString>, length: usize) {
 fn set_wide_length(_text: &Bound<'_, PyString>, _length: usize) {}
 
 /// Writes a piece that fits in room and width.
+#[inline]
 fn write(text: &Bound<'_, PyString>, at: usize, width: Width, piece: &str) {
+    match (width, piece.is_ascii()) {
+        (Width::Ascii, _) | (Width::Latin, true) => write_bytes(text, at, piece.as_bytes()),
+        (Width::Two, true) => write_units(text, at, piece.bytes().map(u16::from)),
+        (Width::Four, true) => write_units(text, at, piece.bytes().map(u32::from)),
+        (_, false) => write_wide(text, at, width, piece),
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the width is that of the widest character")]
+fn write_wide(text: &Bound<'_, PyString>, at: usize, width: Width, piece: &str) {
     let characters = piece.chars().map(u32::from);
     match width {
-        Width::Ascii => write_bytes(text, at, piece.as_bytes()),
-        // The casts keep every bit: `width` is the widest of the piece and the text.
-        #[allow(clippy::cast_possible_truncation, reason = "the width was taken from the piece")]
-        Width::Latin => write_units(text, at, characters.map(|character| character as u8)),
-        #[allow(clippy::cast_possible_truncation, reason = "the width was taken from the piece")]
+        Width::Ascii | Width::Latin => write_units(text, at, characters.map(|character| character as u8)),
         Width::Two => write_units(text, at, characters.map(|character| character as u16)),
         Width::Four => write_units(text, at, characters),
     }

@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use toolhead_core::json::fault::{Fault, FaultKind, Open};
 use toolhead_core::limits::Limits;
 
-use super::live::{Live, empty_like};
+use super::live::Live;
 use super::place::Place;
 use crate::ffi::growing_str::GrowingStr;
 
@@ -73,15 +73,17 @@ impl ByPath {
             check_value(content)?;
         }
         match (self.position(&path)?, text) {
-            (Some(index), Some(text)) => self.append(live, index, text, content)?,
+            (Some(index), Some(text)) => self.append(live, index, text, content.cast::<PyString>()?)?,
             (None, Some(text)) => self.begin(live, &path, text)?,
             (Some(_), None) => return Err(misplaced(&path, "a string that is not closed stands there")),
             (None, None) => {
-                let value = if is_container(content) { empty_like(content) } else { content.clone() };
-                put_new(live, &path, &value)?;
-                if let Some(changes) = live.changes() {
-                    let value = if is_container(&value) { empty_like(&value) } else { value };
-                    changes.set(Place::Path(path.clone().unbind()), value)?;
+                let place = Place::Path(path.clone().unbind());
+                if is_container(content) {
+                    put_new(live, &path, &empty_like(content))?;
+                    live.changes().map_or(Ok(()), |changes| changes.begin(place, content))?;
+                } else {
+                    put_new(live, &path, content)?;
+                    live.changes().map_or(Ok(()), |changes| changes.set(place, content.clone()))?;
                 }
             }
         }
@@ -109,7 +111,7 @@ impl ByPath {
         live: &mut Live,
         index: usize,
         text: &str,
-        delta: &Bound<'_, PyAny>,
+        delta: &Bound<'_, PyString>,
     ) -> PyResult<()> {
         let py = delta.py();
         let open = &mut self.open[index];
@@ -174,7 +176,7 @@ fn put_new<'py>(
             let container = container_for(&step);
             put(live, parent.as_ref(), &here, &container)?;
             if let Some(changes) = live.changes() {
-                changes.set(Place::Path(here.clone().unbind()), empty_like(&container))?;
+                changes.begin(Place::Path(here.clone().unbind()), &container)?;
             }
             container
         };
@@ -243,6 +245,15 @@ fn put(
 
 fn misplaced(path: &Bound<'_, PyTuple>, why: &str) -> PyErr {
     PyValueError::new_err(format!("path {path}: {why}"))
+}
+
+/// A container of the caller's kind that is the stream's own.
+fn empty_like<'py>(container: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    if container.is_instance_of::<PyDict>() {
+        PyDict::new(container.py()).into_any()
+    } else {
+        PyList::empty(container.py()).into_any()
+    }
 }
 
 fn is_container(value: &Bound<'_, PyAny>) -> bool {

@@ -2,7 +2,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::missing;
 use super::place::Place;
@@ -14,22 +14,22 @@ use crate::ffi::growing_str::GrowingStr;
 ///     path: keys and indices from the root, a tuple; empty for the root itself.
 ///     op: "set", a value begins or is there; "append", a string grew; "close", a string, object or array is
 ///         finished (numbers, booleans and null are when they are set).
-///     value: for "set" the value: an empty object or array, whose content follows, or a string as far as it had
-///         come; for "close" the finished value; MISSING for "append".
+///     value: for "set" the value: an empty dict or list, new at each access, whose content follows, or a string as
+///         far as it had come; for "close" the finished value; MISSING for "append".
 ///     text: the new text for "append", else None.
 #[pyclass(frozen, module = "toolhead._core")]
 pub(crate) struct Change {
     place: Place,
-    op: Op,
-    /// The value or the text.
-    content: Py<PyAny>,
+    content: Content,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Op {
-    Set,
-    Append,
-    Close,
+enum Content {
+    /// An object or array begins. Whoever replays it gets an empty one of their own.
+    BeginObject,
+    BeginArray,
+    Set(Py<PyAny>),
+    Append(Py<PyString>),
+    Close(Py<PyAny>),
 }
 
 #[pymethods]
@@ -41,30 +41,38 @@ impl Change {
 
     #[getter]
     fn op<'py>(&self, py: Python<'py>) -> &'py Bound<'py, PyString> {
-        match self.op {
-            Op::Set => intern!(py, "set"),
-            Op::Append => intern!(py, "append"),
-            Op::Close => intern!(py, "close"),
+        match self.content {
+            Content::BeginObject | Content::BeginArray | Content::Set(_) => intern!(py, "set"),
+            Content::Append(_) => intern!(py, "append"),
+            Content::Close(_) => intern!(py, "close"),
         }
     }
 
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.op {
-            Op::Append => Ok(missing::missing(py)?.into_any()),
-            Op::Set | Op::Close => Ok(self.content.bind(py).clone()),
+        match &self.content {
+            Content::BeginObject => Ok(PyDict::new(py).into_any()),
+            Content::BeginArray => Ok(PyList::empty(py).into_any()),
+            Content::Set(value) | Content::Close(value) => Ok(value.bind(py).clone()),
+            Content::Append(_) => Ok(missing::missing(py)?.into_any()),
         }
     }
 
     #[getter]
-    fn text<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyAny>> {
-        (self.op == Op::Append).then(|| self.content.bind(py))
+    fn text<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyString>> {
+        match &self.content {
+            Content::Append(text) => Some(text.bind(py)),
+            _ => None,
+        }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (op, path) = (self.op(py).repr()?, self.path(py)?.repr()?);
-        let name = if self.op == Op::Append { "text" } else { "value" };
-        Ok(format!("Change(op={op}, path={path}, {name}={})", self.content.bind(py).repr()?))
+        let (name, content) = match self.text(py) {
+            Some(text) => ("text", text.repr()?),
+            None => ("value", self.value(py)?.repr()?),
+        };
+        Ok(format!("Change(op={op}, path={path}, {name}={content})"))
     }
 }
 
@@ -78,28 +86,33 @@ struct OpenText {
 }
 
 /// Changes not yet asked for.
+#[derive(Default)]
 pub(super) struct Changes {
-    list: Py<PyList>,
+    pending: Vec<Py<Change>>,
     open_text: Option<OpenText>,
 }
 
 impl Changes {
-    pub(super) fn new(py: Python<'_>) -> Self {
-        Self { list: PyList::empty(py).unbind(), open_text: None }
+    /// A value that is whole, or a string as far as it has come.
+    #[inline]
+    pub(super) fn set(&mut self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(value.py(), place, Content::Set(value.unbind()))
+    }
+
+    /// An object or array like this one begins.
+    #[inline]
+    pub(super) fn begin(&mut self, place: Place, container: &Bound<'_, PyAny>) -> PyResult<()> {
+        let is_object = container.is_instance_of::<PyDict>();
+        self.add(container.py(), place, if is_object { Content::BeginObject } else { Content::BeginArray })
+    }
+
+    pub(super) fn append(&mut self, place: Place, text: Bound<'_, PyString>) -> PyResult<()> {
+        self.add(text.py(), place, Content::Append(text.unbind()))
     }
 
     #[inline]
-    pub(super) fn set(&self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
-        self.add(place, Op::Set, value)
-    }
-
-    pub(super) fn append(&self, place: Place, text: Bound<'_, PyAny>) -> PyResult<()> {
-        self.add(place, Op::Append, text)
-    }
-
-    #[inline]
-    pub(super) fn close(&self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
-        self.add(place, Op::Close, value)
+    pub(super) fn close(&mut self, place: Place, value: Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(value.py(), place, Content::Close(value.unbind()))
     }
 
     /// A string begins to grow here; what it holds is written down when somebody asks, or when it ends.
@@ -122,7 +135,8 @@ impl Changes {
         open.told = tip.length();
         open.begun = true;
         let place = open.place.clone_ref(py);
-        self.add(place, if begun { Op::Append } else { Op::Set }, tip.text_from(py, told)?.into_any())
+        let text = tip.text_from(py, told)?;
+        if begun { self.append(place, text) } else { self.set(place, text.into_any()) }
     }
 
     /// Before the string ends: the rest of one whose "set" has been handed out.
@@ -143,14 +157,13 @@ impl Changes {
     }
 
     /// Hands the changes out, oldest first.
-    pub(super) fn take<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyList> {
-        std::mem::replace(&mut self.list, PyList::empty(py).unbind()).into_bound(py)
+    pub(super) fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.pending.drain(..))
     }
 
     #[inline]
-    fn add(&self, place: Place, op: Op, content: Bound<'_, PyAny>) -> PyResult<()> {
-        let py = content.py();
-        let change = Bound::new(py, Change { place, op, content: content.unbind() })?;
-        self.list.bind(py).append(change)
+    fn add(&mut self, py: Python<'_>, place: Place, content: Content) -> PyResult<()> {
+        self.pending.push(Py::new(py, Change { place, content })?);
+        Ok(())
     }
 }

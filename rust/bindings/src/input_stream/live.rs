@@ -13,11 +13,14 @@ use toolhead_core::json::sink::{Literal, Sink};
 
 use super::by_path::ByPath;
 use super::changes::Changes;
-use super::keys::Keys;
 use super::place::Place;
+use super::strings::Strings;
 use super::walk::{Visit, walk};
 use crate::ffi::growing_str::{self, GrowingStr};
 use crate::ffi::path;
+
+/// Bytes of a value that may come again soon.
+const SHORT: usize = 12;
 
 /// An open container and the place of its newest child.
 pub(super) struct Frame {
@@ -64,7 +67,9 @@ pub(super) struct Live {
     pub(super) tip: Option<GrowingStr>,
     /// What is open when values arrive at paths.
     pub(super) by_path: Option<ByPath>,
-    keys: Keys,
+    keys: Strings,
+    /// Short values, which rows repeat as they do keys.
+    values: Strings,
     changes: Option<Changes>,
 }
 
@@ -83,7 +88,7 @@ impl Live {
         if let Some(tip) = &self.tip {
             changes.catch_up(py, tip)?;
         }
-        Ok(changes.take(py))
+        changes.take(py)
     }
 
     /// From now on changes are written down; what is there already is the first of them.
@@ -94,12 +99,12 @@ impl Live {
             frame.path = Some(here.clone().unbind());
             here = path::extended(&here, step)?;
         }
-        let mut changes = Changes::new(py);
+        let mut changes = Changes::default();
         if let Some(root) = &self.root {
             walk(self, root.bind(py), |visit, value, path, open| {
                 let place = || Place::Path(path.clone().unbind());
                 match &visit {
-                    Visit::Begin => changes.set(place(), empty_like(value))?,
+                    Visit::Begin => changes.begin(place(), value)?,
                     Visit::Leaf => changes.set(place(), value.clone())?,
                     Visit::End => {}
                 }
@@ -153,6 +158,20 @@ impl Live {
         }
     }
 
+    /// Writes a change of the newest value down, if anybody wants changes.
+    #[inline]
+    fn note(
+        &mut self,
+        py: Python<'_>,
+        note: impl FnOnce(&mut Changes, Place) -> PyResult<()>,
+    ) -> PyResult<()> {
+        if self.changes.is_none() {
+            return Ok(());
+        }
+        let place = self.newest_place(py);
+        self.changes.as_mut().map_or(Ok(()), |changes| note(changes, place))
+    }
+
     /// Puts a new value where the text stands.
     #[inline]
     fn put(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -196,20 +215,17 @@ impl Builder<'_, '_> {
     #[inline]
     fn scalar(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.live.put(value)?;
-        match &self.live.changes {
-            Some(changes) => changes.set(self.live.newest_place(self.py), value.clone()),
-            None => Ok(()),
-        }
+        self.live.note(self.py, |changes, place| changes.set(place, value.clone()))
     }
 
     fn begin(&mut self, container: Container, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.live.put(value)?;
         let mut path = None;
-        if let Some(changes) = &self.live.changes {
-            let here = self.live.newest_place(self.py).path(self.py)?.unbind();
-            changes.set(Place::Path(here.clone_ref(self.py)), empty_like(value))?;
-            path = Some(here);
-        }
+        self.live.note(self.py, |changes, place| {
+            let here = place.path(self.py)?.unbind();
+            path = Some(here.clone_ref(self.py));
+            changes.begin(Place::Path(here), value)
+        })?;
         self.live.frames.push(Frame { container, key: None, count: 0, path });
         Ok(())
     }
@@ -217,7 +233,7 @@ impl Builder<'_, '_> {
     #[inline]
     fn end(&mut self) -> PyResult<()> {
         if let Some(frame) = self.live.frames.pop()
-            && let (Some(changes), Some(path)) = (&self.live.changes, frame.path)
+            && let (Some(changes), Some(path)) = (&mut self.live.changes, frame.path)
         {
             changes.close(Place::Path(path), frame.container.as_any().bind(self.py).clone())?;
         }
@@ -235,7 +251,7 @@ impl Sink for Builder<'_, '_> {
 
     #[inline]
     fn key(&mut self, key: &str, _end: usize) -> PyResult<()> {
-        let key = self.live.keys.get(self.py, key);
+        let key = self.live.keys.get(self.py, key)?.unbind();
         if let Some(frame) = self.live.frames.last_mut() {
             frame.key = Some(key);
         }
@@ -259,13 +275,10 @@ impl Sink for Builder<'_, '_> {
         let tip = GrowingStr::new(self.py)?;
         self.live.put(tip.text(self.py).as_any())?;
         self.live.tip = Some(tip);
-        if self.live.changes.is_some() {
-            let place = self.live.newest_place(self.py);
-            if let Some(changes) = &mut self.live.changes {
-                changes.begin_text(place);
-            }
-        }
-        Ok(())
+        self.live.note(self.py, |changes, place| {
+            changes.begin_text(place);
+            Ok(())
+        })
     }
 
     #[inline]
@@ -295,14 +308,16 @@ impl Sink for Builder<'_, '_> {
 
     #[inline]
     fn string(&mut self, text: &str, _from: Range<usize>) -> PyResult<()> {
-        let text = growing_str::whole(self.py, text)?;
+        let text = if text.len() <= SHORT {
+            self.live.values.get(self.py, text)?
+        } else {
+            growing_str::whole(self.py, text)?
+        };
         self.live.put(text.as_any())?;
-        if let Some(changes) = &self.live.changes {
-            let place = self.live.newest_place(self.py);
+        self.live.note(self.py, |changes, place| {
             changes.set(place.clone_ref(self.py), text.clone().into_any())?;
-            changes.close(place, text.into_any())?;
-        }
-        Ok(())
+            changes.close(place, text.into_any())
+        })
     }
 
     #[inline]
@@ -324,15 +339,6 @@ impl Sink for Builder<'_, '_> {
             Literal::False => self.scalar(PyBool::new(self.py, false).as_any()),
             Literal::Null => self.scalar(self.py.None().bind(self.py)),
         }
-    }
-}
-
-/// The container of a "set": its own and empty, since one that filled up meanwhile could not be replayed.
-pub(super) fn empty_like<'py>(container: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
-    if container.is_instance_of::<PyDict>() {
-        PyDict::new(container.py()).into_any()
-    } else {
-        PyList::empty(container.py()).into_any()
     }
 }
 

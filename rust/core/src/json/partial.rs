@@ -136,8 +136,9 @@ impl Tokenizer {
     #[inline]
     pub fn is_complete(&self) -> bool {
         match self.state {
-            State::End => !self.fenced,
-            state => state == State::FenceEnd,
+            State::End => !self.fenced && self.fault.is_none(),
+            State::FenceEnd => self.fault.is_none(),
+            _ => false,
         }
     }
 

@@ -155,6 +155,14 @@ impl Tokenizer {
             }
             Some(b'\\') => {
                 sink.escape_begin(place)?;
+                if let Some(&byte) = text.as_bytes().get(end + 1)
+                    && let Step::Done(character) = Escape::Backslash.step(byte, self.quote)
+                {
+                    // Whole already, as nearly all are: one ASCII character.
+                    let mut utf8 = [0; 4];
+                    self.piece(character.encode_utf8(&mut utf8), place..place + 2, key, sink)?;
+                    return Ok(end + 2);
+                }
                 self.token_start = place;
                 self.state = State::Escape { key, escape: Escape::Backslash };
             }
