@@ -1,0 +1,136 @@
+"""Anthropic messages, also inside Bedrock's invoke stream.
+
+Rules: spec/api.md section 6. Each call is a content block with its own start and stop; an input that stands in the
+start is a placeholder when text follows, and the arguments when none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolhead.providers.reader import Call, Reader
+
+if TYPE_CHECKING:
+    from toolhead.providers.events import FinishReason
+
+FINISH: Mapping[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool-calls",
+    "pause_turn": "tool-calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content-filter",
+}
+
+CALL_BLOCKS: Mapping[str, bool] = {"tool_use": False, "server_tool_use": True, "mcp_tool_use": True}
+"""Block types that are tool calls, and whether the provider runs them."""
+
+GROWING: Mapping[str, str] = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+"""Delta type, and the field of the block that it makes grow."""
+
+
+class AnthropicReader(Reader):
+    finish_reasons = FINISH
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks: list[_Block] = []  # the message's content, in the order of the start events
+        self._open: dict[int, _Block] = {}
+        self._started = False
+
+    def read(self, payload: dict[str, Any]) -> None:
+        match payload.get("type"):
+            case "content_block_start":
+                self._block_start(payload["index"], payload["content_block"])
+            case "content_block_delta":
+                self._block_delta(payload["index"], payload["delta"])
+            case "content_block_stop":
+                block = self._open.pop(payload["index"], None)
+                if block is not None and block.call is not None:
+                    self.complete(block.call)
+            case "message_start":
+                self._message_start(payload["message"])
+            case "message":
+                self._whole(payload)
+            case "message_delta" if payload["delta"].get("stop_reason"):
+                self.finish(payload["delta"]["stop_reason"])
+            case _:
+                self.other(payload)
+
+    def _message_start(self, message: Mapping[str, Any]) -> None:
+        # A second start in one stream is a retry or a continuation: what was open will not be ended any more.
+        self.complete_all(cut_off=True)
+        self._open.clear()
+        if not self._started:
+            self._started = True
+            self._whole(message)  # a call made by code that the provider runs comes whole in the start
+
+    def _whole(self, message: Mapping[str, Any]) -> None:
+        for block in message.get("content") or ():
+            position = -1 - len(self._blocks)
+            self._block_start(position, block)
+            text = block.get("text") if block.get("type") == "text" else block.get("thinking")
+            if isinstance(text, str):
+                self.text(text, reasoning=block["type"] != "text")
+            self.read({"type": "content_block_stop", "index": position})
+        if message.get("stop_reason"):
+            self.finish(message["stop_reason"])
+
+    def _block_start(self, index: int, start: Mapping[str, Any]) -> None:
+        kind = start.get("type", "")
+        block = _Block(start)
+        self._blocks.append(block)
+        self._open[index] = block
+        if kind in CALL_BLOCKS:
+            block.call = self.start(start.get("id"), start.get("name") or "", kind, server=CALL_BLOCKS[kind])
+            if start.get("input"):
+                self.merge(block.call, start["input"])
+        elif kind not in ("text", "thinking"):
+            self.other({"type": "content_block_start", "index": index, "content_block": dict(start)})
+
+    def _block_delta(self, index: int, delta: Mapping[str, Any]) -> None:
+        kind = delta.get("type", "")
+        block = self._open.get(index)
+        if block is None:
+            self.other({"type": "content_block_delta", "index": index, "delta": dict(delta)})
+        elif kind == "input_json_delta":
+            if block.call is not None:
+                self.delta(block.call, delta.get("partial_json") or "")
+        elif kind in GROWING:
+            piece = delta.get(GROWING[kind]) or ""
+            block.pieces.setdefault(GROWING[kind], []).append(piece)
+            if kind != "signature_delta":
+                self.text(piece, reasoning=kind == "thinking_delta")
+        else:
+            if kind == "citations_delta":
+                block.citations.append(delta.get("citation"))
+            self.other({"type": "content_block_delta", "index": index, "delta": dict(delta)})
+
+    def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        content = [block.whole(ids) for block in self._blocks]
+        content = [block for block in content if block.get("type") != "text" or block.get("text")]  # none may be empty
+        return [{"role": "assistant", "content": content}] if content else []
+
+
+class _Block:
+    """One content block: its start, and what grew since."""
+
+    __slots__ = ("call", "citations", "pieces", "start")
+
+    def __init__(self, start: Mapping[str, Any]) -> None:
+        self.start = start
+        self.pieces: dict[str, list[str]] = {}
+        self.citations: list[Any] = []
+        self.call: Call | None = None
+
+    def whole(self, ids: Sequence[str]) -> dict[str, Any]:
+        block = dict(self.start)
+        for field, pieces in self.pieces.items():
+            block[field] = (block.get(field) or "") + "".join(pieces)
+        if self.citations:
+            block["citations"] = [*(block.get("citations") or ()), *self.citations]
+        if self.call is not None:
+            block.update(id=ids[self.call.number], input=self.call.arguments())
+        return block
