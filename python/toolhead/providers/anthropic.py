@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
+from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
+from toolhead.providers.schemas import ANTHROPIC_STRICT
 
 if TYPE_CHECKING:
     from toolhead.providers.events import FinishReason
@@ -134,3 +137,42 @@ class _Block:
         if self.call is not None:
             block.update(id=ids[self.call.number], input=self.call.arguments())
         return block
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    out = []
+    for tool in tools:
+        schema, strict = tool.strict_schema("anthropic", ANTHROPIC_STRICT)
+        entry: dict[str, Any] = {"name": tool.name, "description": tool.description, "input_schema": schema}
+        if tool.strict is not None:
+            entry["strict"] = strict
+        if tool.examples:
+            entry["input_examples"] = list(tool.examples)
+        out.append({**entry, **tool.options_for("anthropic")})
+    return out
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    content = []
+    for answer in results:
+        parts = answer.parts
+        block: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.id}
+        block["content"] = answer.text if parts is None else [_part(part) for part in parts]
+        if answer.is_error:
+            block["is_error"] = True
+        content.append(block)
+    return [{"role": "user", "content": content}] if content else []
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if part.get("type") == "text":
+        return {"type": "text", "text": part["text"]}
+    if (data := data_of(part)) is not None:
+        kind = "image" if data[0].startswith("image/") else "document"
+        return {"type": kind, "source": {"type": "base64", "media_type": data[0], "data": data[1]}}
+    if (url := url_of(part)) is not None:
+        return {"type": "image" if url[0] else "document", "source": {"type": "url", "url": url[1]}}
+    if part.get("type") in ("file-id", "image-file-id") and isinstance(part.get("fileId"), str):
+        kind = "image" if part["type"] == "image-file-id" else "document"
+        return {"type": kind, "source": {"type": "file", "file_id": part["fileId"]}}
+    return {"type": "text", "text": to_json(part)}

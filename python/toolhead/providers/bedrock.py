@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from toolhead.providers.answers import Answer, Part, data_of, to_json
 from toolhead.providers.anthropic import AnthropicReader
+from toolhead.providers.definitions import Definition
 from toolhead.providers.openai_chat import OpenAIChatReader
 from toolhead.providers.reader import Call, Reader
+from toolhead.providers.schemas import ANTHROPIC_STRICT
 
 if TYPE_CHECKING:
     from toolhead.providers.events import FinishReason
@@ -31,6 +34,18 @@ FINISH: Mapping[str, FinishReason] = {
 }
 
 CUT = frozenset({"max_tokens", "model_context_window_exceeded", "malformed_tool_use", "malformed_model_output"})
+
+DOCUMENTS: Mapping[str, str] = {
+    "application/pdf": "pdf",
+    "text/csv": "csv",
+    "text/html": "html",
+    "text/markdown": "md",
+    "application/msword": "doc",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.ms-excel": "xls",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+}
+"""Media types of documents, and the API's words for them."""
 
 
 class BedrockReader(Reader):
@@ -159,3 +174,44 @@ class _Block:
             return {"toolResult": {**self.start["toolResult"], "content": content}}
         text = "".join(self.text)
         return {"text": text} if text else None
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The entries of `toolConfig["tools"]` of a converse request."""
+    out = []
+    for tool in tools:
+        schema, strict = tool.strict_schema("bedrock", ANTHROPIC_STRICT)
+        tool.no_examples("bedrock")
+        spec: dict[str, Any] = {"name": tool.name, "description": tool.description, "inputSchema": {"json": schema}}
+        if tool.strict is not None:
+            spec["strict"] = strict
+        out.append({"toolSpec": {**spec, **tool.options_for("bedrock")}})
+    return out
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    content = []
+    for answer in results:
+        result: dict[str, Any] = {"toolUseId": answer.id}
+        if answer.parts is not None:
+            result["content"] = [_part(part) for part in answer.parts]
+        elif isinstance(answer.output["value"], Mapping):
+            result["content"] = [{"json": answer.output["value"]}]  # a document: an object, nothing else
+        else:
+            result["content"] = [{"text": answer.text}]
+        result["status"] = "error" if answer.is_error else "success"
+        content.append({"toolResult": result})
+    return [{"role": "user", "content": content}] if content else []
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if part.get("type") == "text":
+        return {"text": part["text"]}
+    data = data_of(part)
+    if data is not None:
+        kind, _, name = data[0].partition("/")
+        source = {"bytes": b64decode(data[1])}
+        if kind == "image":
+            return {"image": {"format": name, "source": source}}
+        return {"document": {"format": DOCUMENTS.get(data[0], "txt"), "name": "document", "source": source}}
+    return {"text": to_json(part)}

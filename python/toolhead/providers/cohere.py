@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolhead.providers.answers import Answer
+from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
+from toolhead.providers.schemas import object_schema
 
 if TYPE_CHECKING:
     from toolhead.providers.events import FinishReason
@@ -103,3 +106,21 @@ def _one(entry: Any) -> Mapping[str, Any]:
     """The event holds one call; the REST form gives it bare, a version of the SDK in a list."""
     one: Mapping[str, Any] = entry[0] if isinstance(entry, list) else entry
     return one
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    out = []
+    for tool in tools:
+        if tool.strict:
+            tool.warn("cohere", "strict", "there it belongs to the request (strict_tools)")
+        tool.no_examples("cohere")
+        function = {"name": tool.name, "description": tool.description, "parameters": object_schema(tool.schema)}
+        out.append({"type": "function", "function": {**function, **tool.options_for("cohere")}})
+    return out
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    return [
+        {"role": "tool", "tool_call_id": answer.id, "content": [{"type": "text", "text": answer.text}]}
+        for answer in results
+    ]

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolhead.providers.answers import Answer, Part, data_of, media_type, to_json, url_of
+from toolhead.providers.definitions import Definition
 from toolhead.providers.path_text import PathText
 from toolhead.providers.reader import Call, Reader
+from toolhead.providers.schemas import GEMINI, object_schema, rewrite
 
 if TYPE_CHECKING:
     from toolhead.providers.events import FinishReason
@@ -152,3 +155,61 @@ def _camel(value: Any) -> Any:
             if item is not None or key in ("null_value", "nullValue")
         }
     return [_camel(item) for item in value] if isinstance(value, list) else value
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    declarations = []
+    for tool in tools:
+        if tool.strict:
+            tool.warn("gemini", "strict", "there it belongs to the request (function calling mode VALIDATED)")
+        tool.no_examples("gemini")
+        schema = rewrite(object_schema(tool.schema), GEMINI)
+        if schema.impossible is not None:
+            tool.warn("gemini", "input_schema", f"it is sent as written, since its subset cannot say {schema.impossible}")
+        sent = object_schema(tool.schema) if schema.impossible is not None else schema.schema
+        entry = {"name": tool.name, "description": tool.description, "parametersJsonSchema": sent}
+        declarations.append({**entry, **tool.options_for("google", "gemini")})
+    return [{"functionDeclarations": declarations}] if declarations else []
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    parts = []
+    for answer in results:
+        response: dict[str, Any] = {"name": answer.name}
+        if answer.has_id:
+            response["id"] = answer.id
+        media = [_part(part) for part in answer.parts or () if data_of(part) is not None or url_of(part) is not None]
+        if media:
+            response["parts"] = media
+        response["response"] = {"error" if answer.is_error else "output": _value(answer)}
+        parts.append({"functionResponse": response})
+    return [{"role": "user", "parts": parts}] if parts else []
+
+
+def _value(answer: Answer) -> Any:
+    if answer.parts is not None:
+        rest = [part for part in answer.parts if data_of(part) is None and url_of(part) is None]
+        return "\n".join(part["text"] if part.get("type") == "text" else to_json(part) for part in rest)
+    value = answer.output["value"]
+    return to_json(value) if _has_reference(value) else value
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if (data := data_of(part)) is not None:
+        return {"inlineData": {"mimeType": data[0], "data": data[1]}}
+    url = url_of(part)
+    return {"fileData": {"fileUri": url[1] if url else "", "mimeType": media_type(part)}}
+
+
+def _has_reference(value: Any) -> bool:
+    """Whether a `$ref` key stands anywhere: the API reads it as a reference to a part, so such a result goes as text."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            if "$ref" in item:
+                return True
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    return False

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolhead.providers.openai_chat import OpenAIChatReader
+from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
+from toolhead.providers.definitions import Definition
+from toolhead.providers.openai_chat import OpenAIChatReader, chat_definition
 
 
 class MistralReader(OpenAIChatReader):
@@ -17,3 +19,27 @@ class MistralReader(OpenAIChatReader):
         for message in messages:
             message["content"] = message["content"] or ""
         return messages
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    return [chat_definition(tool, "mistral", ("mistral",)) for tool in tools]
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    messages = []
+    for answer in results:
+        parts = answer.parts
+        content = answer.text if parts is None else [_part(part) for part in parts]
+        messages.append({"role": "tool", "tool_call_id": answer.id, "name": answer.name, "content": content})
+    return messages
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if part.get("type") == "text":
+        return {"type": "text", "text": part["text"]}
+    if (data := data_of(part)) is not None and data[0].startswith("image/"):
+        return {"type": "image_url", "image_url": f"data:{data[0]};base64,{data[1]}"}
+    if (url := url_of(part)) is not None:
+        kind = "image_url" if url[0] else "document_url"
+        return {"type": kind, kind: url[1]}
+    return {"type": "text", "text": to_json(part)}

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
+from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
+from toolhead.providers.schemas import OPENAI_STRICT
 
 if TYPE_CHECKING:
     from toolhead.providers.events import FinishReason
@@ -139,3 +142,46 @@ def _texts(content: Any) -> Iterator[str]:
         for part in content:
             if isinstance(part, Mapping) and isinstance(part.get("text"), str):
                 yield part["text"]
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    return [chat_definition(tool, "openai-chat", ("openai", "openai-chat")) for tool in tools]
+
+
+def chat_definition(tool: Definition, provider: str, option_keys: Sequence[str]) -> dict[str, Any]:
+    """The OpenAI form, which others took over."""
+    parameters, strict = tool.strict_schema(provider, OPENAI_STRICT)
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    if tool.strict is not None:
+        function["strict"] = strict
+    tool.no_examples(provider)
+    return {"type": "function", "function": {**function, **tool.options_for(*option_keys)}}
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []  # a tool message holds text only; what is not text follows as the user's
+    for answer in results:
+        parts = answer.parts
+        texts = [part["text"] for part in parts or () if part.get("type") == "text"]
+        content = answer.text if parts is None else "\n".join(texts)
+        others = [_part(part) for part in parts or () if part.get("type") != "text"]
+        if others:
+            note = f"Attached to the result of tool call {answer.id}:"
+            shown += [{"type": "text", "text": note}, *others]
+            content = content or "See the attachment in the next message."
+        messages.append({"role": "tool", "tool_call_id": answer.id, "content": content})
+    return [*messages, {"role": "user", "content": shown}] if shown else messages
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if (data := data_of(part)) is not None:
+        address = f"data:{data[0]};base64,{data[1]}"
+        if data[0].startswith("image/"):
+            return {"type": "image_url", "image_url": {"url": address}}
+        return {"type": "file", "file": {"file_data": address, "filename": part.get("filename") or "file"}}
+    if (url := url_of(part)) is not None and url[0]:
+        return {"type": "image_url", "image_url": {"url": url[1]}}
+    if part.get("type") == "file-id" and isinstance(part.get("fileId"), str):
+        return {"type": "file", "file": {"file_id": part["fileId"]}}
+    return {"type": "text", "text": to_json(part)}

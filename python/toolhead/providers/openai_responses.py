@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
+from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
+from toolhead.providers.schemas import OPENAI_STRICT
 
 if TYPE_CHECKING:
     from toolhead.providers.events import FinishReason
@@ -136,3 +139,39 @@ class OpenAIResponsesReader(Reader):
 def _place(payload: Mapping[str, Any], item: Mapping[str, Any]) -> object:
     place = payload.get("output_index")
     return place if place is not None else item.get("id")
+
+
+def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    out = []
+    for tool in tools:
+        parameters, strict = tool.strict_schema("openai-responses", OPENAI_STRICT)
+        tool.no_examples("openai-responses")
+        # `strict` is always said: this API takes its absence for true.
+        entry: dict[str, Any] = {"type": "function", "name": tool.name, "description": tool.description}
+        out.append({**entry, "parameters": parameters, "strict": strict, **tool.options_for("openai", "openai-responses")})
+    return out
+
+
+def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    items = []
+    for answer in results:
+        kind = "custom_tool_call_output" if answer.kind == "custom_tool_call" else "function_call_output"
+        parts = answer.parts
+        output = answer.text if parts is None else [_part(part) for part in parts]
+        items.append({"type": kind, "call_id": answer.id, "output": output})
+    return items
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if part.get("type") == "text":
+        return {"type": "input_text", "text": part["text"]}
+    if (data := data_of(part)) is not None:
+        address = f"data:{data[0]};base64,{data[1]}"
+        if data[0].startswith("image/"):
+            return {"type": "input_image", "image_url": address}
+        return {"type": "input_file", "file_data": address, "filename": part.get("filename") or "file"}
+    if (url := url_of(part)) is not None:
+        return {"type": "input_image", "image_url": url[1]} if url[0] else {"type": "input_file", "file_url": url[1]}
+    if part.get("type") in ("file-id", "image-file-id") and isinstance(part.get("fileId"), str):
+        return {"type": "input_image" if part["type"] == "image-file-id" else "input_file", "file_id": part["fileId"]}
+    return {"type": "input_text", "text": to_json(part)}

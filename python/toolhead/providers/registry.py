@@ -1,4 +1,4 @@
-"""One row an API: which module speaks it, and by which names others know it.
+"""One row an API: which module speaks it, and by which names recorded streams call it.
 
 A module is imported when its API is asked for, so that an application pays for the ones it uses.
 """
@@ -6,9 +6,13 @@ A module is imported when its API is asked for, so that an application pays for 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast, get_args
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolhead.providers.answers import Answer
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.reader import Reader
 
 Provider: TypeAlias = Literal[
@@ -18,9 +22,8 @@ Provider: TypeAlias = Literal[
 
 class Row(NamedTuple):
     module: str
-    reader: str
-    apis: tuple[str, ...]
-    """The names of the API in recorded streams."""
+    reader: str | None
+    apis: tuple[str, ...] = ()
 
 
 ROWS: dict[str, Row] = {
@@ -29,17 +32,39 @@ ROWS: dict[str, Row] = {
     "anthropic": Row("anthropic", "AnthropicReader", ("anthropic-messages",)),
     "gemini": Row("gemini", "GeminiReader", ("google-generatecontent",)),
     "bedrock": Row("bedrock", "BedrockReader", ("bedrock-converse", "bedrock-invoke")),
-    "mistral": Row("mistral", "MistralReader", ()),
+    "mistral": Row("mistral", "MistralReader"),
     "cohere": Row("cohere", "CohereReader", ("cohere-v2",)),
+    "mcp": Row("mcp", None),
 }
+PROVIDERS: tuple[str, ...] = get_args(Provider)
+STREAMING: tuple[str, ...] = tuple(name for name, row in ROWS.items() if row.reader is not None)
+
+
+class Adapter(Protocol):
+    """What the module of an API gives."""
+
+    @staticmethod
+    def definitions(tools: Sequence[Definition], /) -> list[dict[str, Any]]:
+        """The tools in the form of the API's request."""
+
+    @staticmethod
+    def answers(results: Sequence[Answer], /) -> list[dict[str, Any]]:
+        """The results in the form of the API's messages."""
+
+
+def adapter(provider: str) -> Adapter:
+    """The module that speaks `provider`. Raises `ValueError` naming the known ones."""
+    if provider not in ROWS:
+        raise ValueError(f"Unknown provider {provider!r}; known are {', '.join(ROWS)}")
+    return cast("Adapter", import_module(f"toolhead.providers.{ROWS[provider].module}"))
 
 
 def reader_for(provider: str) -> Reader:
-    """A new reader for one response of `provider`. Raises `ValueError` naming the known ones."""
+    """A new reader for one response of `provider`. Raises `ValueError` naming the ones that can be read."""
     row = ROWS.get(provider)
-    if row is None:
-        raise ValueError(f"No stream can be read for provider {provider!r}; known are {', '.join(ROWS)}")
-    reader: Reader = getattr(import_module(f"toolhead.providers.{row.module}"), row.reader)()
+    if row is None or row.reader is None:
+        raise ValueError(f"No stream can be read for provider {provider!r}; known are {', '.join(STREAMING)}")
+    reader: Reader = getattr(adapter(provider), row.reader)()
     return reader
 
 
@@ -48,5 +73,4 @@ def provider_of(api: str) -> str:
     for provider, row in ROWS.items():
         if api == provider or api in row.apis:
             return provider
-    known = sorted({api for row in ROWS.values() for api in row.apis})
-    raise ValueError(f"Unknown API {api!r}; known are {', '.join(known)}")
+    raise ValueError(f"Unknown API {api!r}; known are {', '.join(sorted(api for row in ROWS.values() for api in row.apis))}")
