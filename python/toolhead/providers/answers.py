@@ -28,6 +28,7 @@ class Answer(NamedTuple):
 
     @property
     def is_error(self) -> bool:
+        """Whether the call went wrong."""
         return bool(self.output["type"] == "error-text")
 
     @property
@@ -52,7 +53,13 @@ def to_json(value: Any) -> str:
 def media_type(part: Part) -> str:
     """The media type of a part that holds data."""
     given = part.get("mediaType") or part.get("media_type")
-    return str(given) if given else "image/jpeg" if str(part.get("type", "")).startswith("image") else "application/octet-stream"
+    return (
+        str(given)
+        if given
+        else "image/jpeg"
+        if str(part.get("type", "")).startswith("image")
+        else "application/octet-stream"
+    )
 
 
 def data_of(part: Part) -> tuple[str, str] | None:

@@ -6,15 +6,16 @@ start is a placeholder when text follows, and the arguments when none does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
-from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
 from toolhead.providers.schemas import ANTHROPIC_STRICT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.events import FinishReason
 
 FINISH: Mapping[str, FinishReason] = {
@@ -35,6 +36,8 @@ GROWING: Mapping[str, str] = {"text_delta": "text", "thinking_delta": "thinking"
 
 
 class AnthropicReader(Reader):
+    """Reads messages."""
+
     finish_reasons = FINISH
 
     def __init__(self) -> None:
@@ -44,6 +47,7 @@ class AnthropicReader(Reader):
         self._started = False
 
     def read(self, payload: dict[str, Any]) -> None:
+        """An event, or a whole message."""
         match payload.get("type"):
             case "content_block_start":
                 self._block_start(payload["index"], payload["content_block"])
@@ -112,6 +116,7 @@ class AnthropicReader(Reader):
             self.other({"type": "content_block_delta", "index": index, "delta": dict(delta)})
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """One assistant message with all its blocks."""
         content = [block.whole(ids) for block in self._blocks]
         content = [block for block in content if block.get("type") != "text" or block.get("text")]  # none may be empty
         return [{"role": "assistant", "content": content}] if content else []
@@ -140,6 +145,7 @@ class _Block:
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The `tools` of a request."""
     out = []
     for tool in tools:
         schema, strict = tool.strict_schema("anthropic", ANTHROPIC_STRICT)
@@ -153,6 +159,7 @@ def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One user message with a `tool_result` block a result."""
     content = []
     for answer in results:
         parts = answer.parts

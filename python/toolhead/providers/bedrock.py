@@ -13,12 +13,12 @@ import msgspec
 
 from toolhead.providers.answers import Answer, Part, data_of, to_json
 from toolhead.providers.anthropic import AnthropicReader
-from toolhead.providers.definitions import Definition
 from toolhead.providers.openai_chat import OpenAIChatReader
 from toolhead.providers.reader import Call, Reader
 from toolhead.providers.schemas import ANTHROPIC_STRICT
 
 if TYPE_CHECKING:
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.events import FinishReason
 
 FINISH: Mapping[str, FinishReason] = {
@@ -59,6 +59,7 @@ class BedrockReader(Reader):
         self._inner: Reader | None = None
 
     def read(self, payload: dict[str, Any]) -> None:
+        """An event, or a whole response."""
         if "chunk" in payload:
             self._chunk(payload["chunk"])
         elif "contentBlockStart" in payload:
@@ -95,7 +96,7 @@ class BedrockReader(Reader):
     def _inside(self, payload: dict[str, Any]) -> None:
         if self._inner is None:
             self._inner = AnthropicReader() if "type" in payload else OpenAIChatReader()
-            self._inner.calls, self._inner._events = self.calls, self._events
+            self._inner.share(self)
         self._inner.read(payload)
 
     def _whole(self, payload: Mapping[str, Any]) -> None:
@@ -144,6 +145,7 @@ class BedrockReader(Reader):
             self.other({"contentBlockDelta": {"contentBlockIndex": index, "delta": dict(delta)}})
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """One assistant message with all its blocks."""
         if self._inner is not None:
             return self._inner.assistant(ids)
         content = [whole for _, block in sorted(self._blocks.items()) if (whole := block.whole(ids))]
@@ -190,6 +192,7 @@ def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One user message with a `toolResult` block a result."""
     content = []
     for answer in results:
         result: dict[str, Any] = {"toolUseId": answer.id}

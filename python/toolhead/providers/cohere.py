@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolhead.providers.answers import Answer
-from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
 from toolhead.providers.schemas import object_schema
 
 if TYPE_CHECKING:
+    from toolhead.providers.answers import Answer
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.events import FinishReason
 
 FINISH: Mapping[str, FinishReason] = {
@@ -27,6 +27,8 @@ FINISH: Mapping[str, FinishReason] = {
 
 
 class CohereReader(Reader):
+    """Reads chat events."""
+
     finish_reasons = FINISH
 
     def __init__(self) -> None:
@@ -36,6 +38,7 @@ class CohereReader(Reader):
         self._content: list[str] = []
 
     def read(self, payload: dict[str, Any]) -> None:
+        """An event, or a whole response."""
         kind = payload.get("type")
         delta = payload.get("delta") or {}
         message = delta.get("message") or {}
@@ -85,6 +88,7 @@ class CohereReader(Reader):
         self.finish(reason)
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """One assistant message with plan, text and calls."""
         message: dict[str, Any] = {"role": "assistant"}
         if plan := "".join(self._plan):
             message["tool_plan"] = plan
@@ -109,6 +113,7 @@ def _one(entry: Any) -> Mapping[str, Any]:
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The `tools` of a request."""
     out = []
     for tool in tools:
         if tool.strict:
@@ -120,6 +125,7 @@ def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One `tool` message a result."""
     return [
         {"role": "tool", "tool_call_id": answer.id, "content": [{"type": "text", "text": answer.text}]}
         for answer in results

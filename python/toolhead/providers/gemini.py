@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolhead.providers.answers import Answer, Part, data_of, media_type, to_json, url_of
-from toolhead.providers.definitions import Definition
 from toolhead.providers.path_text import PathText
 from toolhead.providers.reader import Call, Reader
 from toolhead.providers.schemas import GEMINI, object_schema, rewrite
 
 if TYPE_CHECKING:
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.events import FinishReason
 
 FINISH: Mapping[str, FinishReason] = {
@@ -34,6 +34,8 @@ VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 class GeminiReader(Reader):
+    """Reads generated content."""
+
     finish_reasons = FINISH
 
     def __init__(self) -> None:
@@ -43,6 +45,7 @@ class GeminiReader(Reader):
         self._growing: tuple[Call, PathText] | None = None
 
     def read(self, payload: dict[str, Any]) -> None:
+        """A piece of a response, or a whole one: they have one form."""
         payload = _camel(payload)
         candidates = payload.get("candidates") or ()
         if not candidates:
@@ -55,7 +58,8 @@ class GeminiReader(Reader):
                 self._end_growing(cut_off=reason != "STOP")
                 self.finish(reason)
 
-    def end(self, *, failed: bool) -> None:
+    def end(self, *, failed: bool) -> None:  # noqa: ARG002  the same either way
+        """Ends a call whose values were still coming."""
         self._end_growing(cut_off=True)
 
     def _part(self, part: dict[str, Any]) -> None:
@@ -115,18 +119,21 @@ class GeminiReader(Reader):
         self.complete(call, replacement=text.replacement)
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        parts = []
-        for position, part in enumerate(self._parts):
-            call = self._call_of.get(position)
-            if call is not None:
-                function_call = {"name": call.name, "args": call.arguments()}
-                if call.id is not None:
-                    function_call["id"] = call.id
-                part = {**part, "functionCall": function_call}
-            elif "pieces" in part:
-                part = {key: value for key, value in part.items() if key != "pieces"} | {"text": "".join(part["pieces"])}
-            parts.append(part)
+        """One model turn with all its parts, signatures included."""
+        parts = [self._whole_part(position, part, ids) for position, part in enumerate(self._parts)]
         return [{"role": "model", "parts": parts}] if parts else []
+
+    def _whole_part(self, position: int, part: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+        call = self._call_of.get(position)
+        if call is not None:
+            function_call = {"name": call.name, "args": call.arguments()}
+            if call.id is not None:
+                function_call["id"] = ids[call.number]
+            return {**part, "functionCall": function_call}
+        if "pieces" in part:
+            kept = {key: value for key, value in part.items() if key != "pieces"}
+            return {**kept, "text": "".join(part["pieces"])}
+        return part
 
 
 SNAKE = {
@@ -158,6 +165,7 @@ def _camel(value: Any) -> Any:
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The `tools` of a request: one entry with all declarations."""
     declarations = []
     for tool in tools:
         if tool.strict:
@@ -165,7 +173,9 @@ def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
         tool.no_examples("gemini")
         schema = rewrite(object_schema(tool.schema), GEMINI)
         if schema.impossible is not None:
-            tool.warn("gemini", "input_schema", f"it is sent as written, since its subset cannot say {schema.impossible}")
+            tool.warn(
+                "gemini", "input_schema", f"it is sent as written, since its subset cannot say {schema.impossible}"
+            )
         sent = object_schema(tool.schema) if schema.impossible is not None else schema.schema
         entry = {"name": tool.name, "description": tool.description, "parametersJsonSchema": sent}
         declarations.append({**entry, **tool.options_for("google", "gemini")})
@@ -173,6 +183,7 @@ def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One user turn with a `functionResponse` part a result."""
     parts = []
     for answer in results:
         response: dict[str, Any] = {"name": answer.name}
@@ -202,7 +213,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _has_reference(value: Any) -> bool:
-    """Whether a `$ref` key stands anywhere: the API reads it as a reference to a part, so such a result goes as text."""
+    """Whether a `$ref` key stands anywhere: the API reads references, so such a result goes as text."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

@@ -1,18 +1,23 @@
 """The entry of a tool in an MCP server's `tools/list`.
 
-Rules: spec/api.md section 7; behaviour document section 17: annotations and `_meta` stay as they are, `strict` joins `_meta`.
+Rules: spec/api.md section 7; behaviour document section 17. Annotations and `_meta` stay as they are, `strict` joins
+`_meta`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolhead.providers.definitions import Definition
 from toolhead.providers.schemas import object_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolhead.providers.definitions import Definition
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The entries of `tools/list`."""
     out = []
     for tool in tools:
         tool.no_examples("mcp")

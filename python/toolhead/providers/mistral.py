@@ -5,16 +5,22 @@ Rules: spec/api.md section 6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
-from toolhead.providers.definitions import Definition
 from toolhead.providers.openai_chat import OpenAIChatReader, chat_definition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from toolhead.providers.definitions import Definition
 
 
 class MistralReader(OpenAIChatReader):
+    """Reads chat completions."""
+
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """One assistant message; its content is never null."""
         messages = super().assistant(ids)
         for message in messages:
             message["content"] = message["content"] or ""
@@ -22,10 +28,12 @@ class MistralReader(OpenAIChatReader):
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The `tools` of a request."""
     return [chat_definition(tool, "mistral", ("mistral",)) for tool in tools]
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One `tool` message a result."""
     messages = []
     for answer in results:
         parts = answer.parts

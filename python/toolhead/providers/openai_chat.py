@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
-from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
 from toolhead.providers.schemas import OPENAI_STRICT
 
 if TYPE_CHECKING:
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.events import FinishReason
 
 FINISH: Mapping[str, FinishReason] = {
@@ -32,6 +32,8 @@ CUT = frozenset({"length", "model_length", "content_filter", "error"})
 
 
 class OpenAIChatReader(Reader):
+    """Reads chat completions."""
+
     finish_reasons = FINISH
 
     def __init__(self) -> None:
@@ -43,6 +45,7 @@ class OpenAIChatReader(Reader):
         self._reasoning: dict[str, list[str]] = {}
 
     def read(self, payload: dict[str, Any]) -> None:
+        """A chunk, or a whole completion."""
         if "choices" not in payload and isinstance(payload.get("data"), Mapping):
             payload = dict(payload["data"])  # Mistral's SDK wraps each event
         choice = next((choice for choice in payload.get("choices") or () if not choice.get("index")), None)
@@ -56,6 +59,7 @@ class OpenAIChatReader(Reader):
             self.finish(reason)
 
     def end(self, *, failed: bool) -> None:
+        """Ends open calls where the end mark stands for the reason of a finish."""
         # Some servers leave the reason out and only send the end mark; an SDK's stream hides the mark and just ends.
         if not failed and not self.finished and getattr(self._wire, "done", True):
             self.complete_all(cut_off=False)
@@ -77,19 +81,19 @@ class OpenAIChatReader(Reader):
         function = entry.get("function") or entry.get("custom") or {}
         arguments = function.get("arguments", function.get("input"))
         name = function.get("name") or ""
-        index, id = entry.get("index"), entry.get("id") or None
-        call = self._continued(index, id, name, arguments, touched)
+        index, call_id = entry.get("index"), entry.get("id") or None
+        call = self._continued(index, call_id, name, arguments, touched)
         if call is None:
             for earlier in self.calls:
                 if earlier.open and (earlier.merged is not None or earlier.has_value):
                     self.complete(earlier)
-            call = self._last = self.start(id, name, "custom" if "custom" in entry else "function")
+            call = self._last = self.start(call_id, name, "custom" if "custom" in entry else "function")
             if entry.get("extra_content") is not None:  # Gemini's thought signature in its OpenAI form
                 call.extra["extra_content"] = entry["extra_content"]
             if index is not None:
                 self._by_index[index] = call
-            if id is not None:
-                self._by_id[id] = call
+            if call_id is not None:
+                self._by_id[call_id] = call
         self._last = call
         if isinstance(arguments, str):
             self.delta(call, arguments)
@@ -97,7 +101,9 @@ class OpenAIChatReader(Reader):
             self.merge(call, arguments)
         return call
 
-    def _continued(self, index: int | None, id: str | None, name: str, arguments: Any, touched: set[Call]) -> Call | None:
+    def _continued(
+        self, index: int | None, id: str | None, name: str, arguments: Any, touched: set[Call]
+    ) -> Call | None:
         """The call that an entry continues, or None when it starts one.
 
         An index may be missing, always 0, or the tool's position; an id may be missing or repeated in every piece.
@@ -119,6 +125,7 @@ class OpenAIChatReader(Reader):
         return call
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """One assistant message with its calls."""
         content = "".join(self._content)
         message: dict[str, Any] = {"role": "assistant", "content": content or None}
         if self.calls:  # models that think between calls want their thoughts back
@@ -145,6 +152,7 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The `tools` of a request."""
     return [chat_definition(tool, "openai-chat", ("openai", "openai-chat")) for tool in tools]
 
 
@@ -159,6 +167,7 @@ def chat_definition(tool: Definition, provider: str, option_keys: Sequence[str])
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One `tool` message a result, then what cannot stand in them."""
     messages: list[dict[str, Any]] = []
     shown: list[dict[str, Any]] = []  # a tool message holds text only; what is not text follows as the user's
     for answer in results:

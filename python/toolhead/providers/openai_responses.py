@@ -1,20 +1,21 @@
 """OpenAI responses, also as Azure, xAI, DeepSeek, LM Studio and others speak it.
 
-Rules: spec/api.md section 6. A call is an output item: named by its place in the output, since servers exist whose item
-ids differ from event to event. The deltas are the arguments; a text that only the end repeats counts when there were none.
+Rules: spec/api.md section 6. A call is an output item, named by its place in the output, since servers exist whose
+item ids differ from event to event. The deltas are the arguments; the text that the end repeats counts without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
-from toolhead.providers.definitions import Definition
 from toolhead.providers.reader import Call, Reader
 from toolhead.providers.schemas import OPENAI_STRICT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolhead.providers.definitions import Definition
     from toolhead.providers.events import FinishReason
 
 FINISH: Mapping[str, FinishReason] = {
@@ -28,6 +29,8 @@ FINISH: Mapping[str, FinishReason] = {
 
 
 class ItemKind(NamedTuple):
+    """How an output item says a call."""
+
     id: str
     """The item's field that is the call's id."""
     text: str
@@ -48,6 +51,8 @@ ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"
 
 
 class OpenAIResponsesReader(Reader):
+    """Reads responses."""
+
     finish_reasons = FINISH
 
     def __init__(self) -> None:
@@ -57,6 +62,7 @@ class OpenAIResponsesReader(Reader):
         self._call_of: dict[object, Call] = {}
 
     def read(self, payload: dict[str, Any]) -> None:
+        """An event, or a whole response."""
         if payload.get("object") == "response" and "type" not in payload:
             self._whole(payload)
             return
@@ -126,13 +132,16 @@ class OpenAIResponsesReader(Reader):
             self.finish(reason)
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """The output items, as they were."""
         output = []
         for place, item in self._items.items():
             call = self._call_of.get(place)
-            if call is not None and not call.server:
-                kind = CALL_ITEMS[call.kind]
-                item = {**item, kind.id: ids[call.number], kind.text: call.text or ("{}" if kind.text == "arguments" else "")}
-            output.append(item)
+            if call is None or call.server:
+                output.append(item)
+                continue
+            kind = CALL_ITEMS[call.kind]
+            text = call.text or ("{}" if kind.text == "arguments" else "")
+            output.append({**item, kind.id: ids[call.number], kind.text: text})
         return output
 
 
@@ -142,17 +151,21 @@ def _place(payload: Mapping[str, Any], item: Mapping[str, Any]) -> object:
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
+    """The `tools` of a request."""
     out = []
     for tool in tools:
         parameters, strict = tool.strict_schema("openai-responses", OPENAI_STRICT)
         tool.no_examples("openai-responses")
         # `strict` is always said: this API takes its absence for true.
         entry: dict[str, Any] = {"type": "function", "name": tool.name, "description": tool.description}
-        out.append({**entry, "parameters": parameters, "strict": strict, **tool.options_for("openai", "openai-responses")})
+        out.append(
+            {**entry, "parameters": parameters, "strict": strict, **tool.options_for("openai", "openai-responses")}
+        )
     return out
 
 
 def answers(results: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One output item a result."""
     items = []
     for answer in results:
         kind = "custom_tool_call_output" if answer.kind == "custom_tool_call" else "function_call_output"

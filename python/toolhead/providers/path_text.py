@@ -129,13 +129,16 @@ class PathText:
 
 def parse_path(json_path: str) -> Path:
     """`$.a.b[0]['c d']` as `("a", "b", 0, "c d")`. Raises `DecodeError` for any other form."""
-    at, steps = 1, []
+    at = 1
+    steps: list[str | int] = []
     while json_path[:1] == "$" and at < len(json_path):
         match = _STEP.match(json_path, at)
         if match is None or len(steps) >= MAX_DEPTH:
             break
         name, index, single, double = match.groups()
-        steps.append(int(index) if index is not None else name if name is not None else _unescape(single or double or ""))
+        steps.append(
+            int(index) if index is not None else name if name is not None else _unescape(single or double or "")
+        )
         at = match.end()
     if at != len(json_path) or not steps or not isinstance(steps[0], str):
         raise _bad(json_path, "it is not a JSON path to a value inside an object")
@@ -151,7 +154,7 @@ def _unescape(text: str) -> str:
 
 
 def _inside(text: str) -> str:
-    """`text` as the inside of a JSON string. Halves of a surrogate pair are escaped, so that two pieces can make one."""
+    """`text` inside a JSON string. Halves of a surrogate pair are escaped, so that two pieces can make one."""
     half = any("\ud800" <= character <= "\udfff" for character in text)
     return json.dumps(text, ensure_ascii=half)[1:-1]
 

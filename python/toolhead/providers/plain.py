@@ -20,9 +20,7 @@ def to_plain(value: Any) -> Any:
         return dict(value)
     plain = _plain(value)
     if not isinstance(plain, dict):
-        raise TypeError(
-            f"A model's stream must give bytes, dicts or the SDK's event objects, got {type(value).__module__}.{type(value).__qualname__}"
-        )
+        raise TypeError(f"A model's stream must give bytes, dicts or the SDK's event objects, got {type(value)!r}")
     return plain
 
 

@@ -7,8 +7,7 @@ Rules: spec/api.md section 6. A subclass says what one payload means (`read`) an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,6 +25,9 @@ from toolhead.providers.events import (
 )
 from toolhead.providers.plain import to_plain
 from toolhead.providers.wire import FrameWire, TextWire, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 class Call:
@@ -79,7 +81,10 @@ class Reader:
         self._events: list[Event] = []
 
     def feed(self, item: Any) -> list[Event]:
-        """The events that `item` brings. Raises `DecodeError` for damaged bytes and `TypeError` for a foreign object."""
+        """The events that `item` brings.
+
+        Raises `DecodeError` for damaged bytes or a foreign form and `TypeError` for an object without fields.
+        """
         if isinstance(item, (bytes, bytearray, memoryview, str)):
             data = item.encode() if isinstance(item, str) else bytes(item)
             if data:
@@ -106,6 +111,10 @@ class Reader:
         self.complete_all(cut_off=True)
         return self._take()
 
+    def share(self, outer: Reader) -> None:
+        """Puts calls and events into the book of `outer`, a reader that hands its payloads on."""
+        self.calls, self._events = outer.calls, outer._events
+
     def read(self, payload: dict[str, Any]) -> None:
         """What one payload (an event, or a whole response that was not streamed) means."""
         raise NotImplementedError
@@ -120,12 +129,14 @@ class Reader:
     # What subclasses say
 
     def start(self, id: str | None, name: str, kind: str = "function", *, server: bool = False) -> Call:
+        """A call appeared."""
         call = Call(len(self.calls), id or None, name, kind, server)
         self.calls.append(call)
         self._events.append(CallStarted(call.number, call.id, name, kind, server))
         return call
 
     def delta(self, call: Call, text: str) -> None:
+        """More of a call's argument text."""
         # Empty pieces are passed on: they say that the provider is at work.
         if text:
             call.pieces.append(text)
@@ -136,6 +147,7 @@ class Reader:
         call.merged = {**(call.merged or {}), **arguments}
 
     def complete(self, call: Call, *, cut_off: bool = False, replacement: str | None = None) -> None:
+        """A call ended; ending it again changes nothing."""
         if not call.open:
             return
         call.open = False
@@ -146,18 +158,22 @@ class Reader:
         self._events.append(CallCompleted(call.number, cut_off, replacement))
 
     def complete_all(self, *, cut_off: bool) -> None:
+        """Every call that is open ended."""
         for call in self.calls:
             self.complete(call, cut_off=cut_off)
 
     def text(self, text: str, *, reasoning: bool = False) -> None:
+        """More of the model's answer or reasoning."""
         if text:
             self._events.append(TextDelta(text, reasoning))
 
     def finish(self, raw: str | None) -> None:
+        """The response ended for the reason that the API calls `raw`."""
         self.finished = True
         self._events.append(Finished(self.finish_reasons.get(raw or "", "other"), raw))
 
     def other(self, payload: dict[str, Any]) -> None:
+        """An event that means nothing for calls."""
         self._events.append(Other(payload))
 
     def _read(self, payload: dict[str, Any]) -> None:
@@ -165,7 +181,10 @@ class Reader:
             self.read(payload)
         except (KeyError, TypeError, AttributeError) as error:
             raise DecodeError(
-                f"An event of the stream does not have the provider's form: {payload!r:.200}", offset=0, line=1, column=1
+                f"An event of the stream does not have the provider's form: {payload!r:.200}",
+                offset=0,
+                line=1,
+                column=1,
             ) from error
 
     def _take(self) -> list[Event]:

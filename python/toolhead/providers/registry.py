@@ -21,6 +21,8 @@ Provider: TypeAlias = Literal[
 
 
 class Row(NamedTuple):
+    """Module, reader class (None: the API streams no calls), names in recorded streams."""
+
     module: str
     reader: str | None
     apis: tuple[str, ...] = ()
@@ -73,4 +75,6 @@ def provider_of(api: str) -> str:
     for provider, row in ROWS.items():
         if api == provider or api in row.apis:
             return provider
-    raise ValueError(f"Unknown API {api!r}; known are {', '.join(sorted(api for row in ROWS.values() for api in row.apis))}")
+    raise ValueError(
+        f"Unknown API {api!r}; known are {', '.join(sorted(api for row in ROWS.values() for api in row.apis))}"
+    )

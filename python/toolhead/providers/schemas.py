@@ -1,7 +1,7 @@
 """A tool's schema as a provider's subset of JSON Schema wants it: pure rewriting, from one table a subset.
 
-Rules: spec/api.md section 6 and the subsets in research/tool-frameworks.md section 5. Only what the model is told is
-rewritten; validation always uses the author's schema, so a bound that a subset lacks is told in the description and still holds.
+Rules: spec/api.md section 6. Only what the model is told is rewritten; validation always uses the author's schema, so a
+bound that a subset lacks is told in the description and still holds.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class Subset(NamedTuple):
 
 
 class Rewritten(NamedTuple):
+    """What came out."""
+
     schema: Schema
     told: tuple[str, ...]
     """Pointers of the keywords that moved into a description."""
@@ -45,28 +47,32 @@ class Rewritten(NamedTuple):
 
 
 OPENAI_STRICT = Subset(
-    keywords=STRUCTURE | BOUNDS | {"additionalProperties", "const", "title", "pattern", "format", "minItems", "maxItems"},
-    formats=frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split()),
+    keywords=STRUCTURE
+    | BOUNDS
+    | {"additionalProperties", "const", "title", "pattern", "format", "minItems", "maxItems"},
+    formats=frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}),
     closes_objects=True,
     all_required=True,
 )
 ANTHROPIC_STRICT = Subset(
     keywords=STRUCTURE | {"additionalProperties", "const", "title", "default", "format", "minItems", "allOf"},
-    formats=frozenset("date-time time date duration email hostname uri ipv4 ipv6 uuid".split()),
+    formats=frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}),
     closes_objects=True,
     recursive=False,
     min_items=1,
 )
 GEMINI = Subset(
-    keywords=STRUCTURE | BOUNDS - {"exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    keywords=STRUCTURE
+    | BOUNDS - {"exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
     | {"additionalProperties", "default", "format", "minItems", "maxItems", "prefixItems", "minLength", "maxLength"}
     | {"pattern", "minProperties", "maxProperties"},
-    formats=frozenset("int32 int64 float double date-time date time duration".split()),
+    formats=frozenset({"int32", "int64", "float", "double", "date-time", "date", "time", "duration"}),
 )
 GEMINI_OPENAPI = Subset(
-    keywords=STRUCTURE - {"$ref", "$defs"} | BOUNDS - {"exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+    keywords=STRUCTURE - {"$ref", "$defs"}
+    | BOUNDS - {"exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
     | {"format", "minItems", "maxItems", "minLength", "maxLength", "pattern", "default", "title", "nullable"},
-    formats=frozenset("int32 int64 float double date-time enum".split()),
+    formats=frozenset({"int32", "int64", "float", "double", "date-time", "enum"}),
     recursive=False,
     list_types=False,
     needs_items=True,
@@ -78,8 +84,25 @@ SUBSETS: Mapping[str, Subset] = {
     "gemini-openapi-subset": GEMINI_OPENAPI,
 }
 
-SILENT = frozenset({"$schema", "$id", "$anchor", "$comment", "$vocabulary", "$dynamicAnchor", "examples", "title", "default",
-                    "deprecated", "readOnly", "writeOnly", "discriminator", "additionalProperties", "x-optional"})
+SILENT = frozenset(
+    {
+        "$schema",
+        "$id",
+        "$anchor",
+        "$comment",
+        "$vocabulary",
+        "$dynamicAnchor",
+        "examples",
+        "title",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "discriminator",
+        "additionalProperties",
+        "x-optional",
+    }
+)
 """Keywords whose loss needs no words: they restrict nothing, or the description would not help."""
 
 LOOK_AROUND = re.compile(r"\(\?<?[=!]")
@@ -96,11 +119,11 @@ def rewrite(schema: Schema | bool, subset: Subset) -> Rewritten:
         whole = _root(schema)
         rewriter = _Rewriter(whole, subset, told)
         result = rewriter.node(whole, "")
-        if subset.closes_objects and not _is_object(result):
-            raise _Impossible("/: the root is not a plain object")
-        return Rewritten(result, tuple(told), None)
     except _Impossible as error:
         return Rewritten({}, tuple(told), str(error))
+    if subset.closes_objects and not _is_object(result):
+        return Rewritten({}, tuple(told), "/: the root is not a plain object")
+    return Rewritten(result, tuple(told), None)
 
 
 def object_schema(schema: Schema | bool | None) -> Schema:
@@ -146,7 +169,9 @@ class _Rewriter:
                     lost.append(f"{keyword}: {json.dumps(value, ensure_ascii=False)}")
                     self.told.append(f"{at}/{keyword}")
             elif keyword in ("properties", "$defs"):
-                out[keyword] = {name: self.node(child, f"{at}/{keyword}/{_escape(name)}") for name, child in value.items()}
+                out[keyword] = {
+                    name: self.node(child, f"{at}/{keyword}/{_escape(name)}") for name, child in value.items()
+                }
             elif keyword == "items":
                 out["items"] = self.node(value, f"{at}/items")
             elif keyword in ("anyOf", "allOf", "prefixItems"):
@@ -211,7 +236,9 @@ class _Rewriter:
             out = {key: value for key, value in node.items() if key in ("anyOf", "description", "title")}
             self.told += [f"{at}/{key}" for key in node.keys() - out.keys() - SILENT]
         if definitions is not None:
-            out["$defs"] = {name: self.node(child, f"{at}/$defs/{_escape(name)}") for name, child in definitions.items()}
+            out["$defs"] = {
+                name: self.node(child, f"{at}/$defs/{_escape(name)}") for name, child in definitions.items()
+            }
         return out
 
     def _target(self, reference: str, at: str) -> Schema:
@@ -230,14 +257,20 @@ class _Rewriter:
             return
         if self.subset.closes_objects:
             open_part = node.get("additionalProperties", False)
-            if open_part is not False or "patternProperties" in node or not node.get("properties", node.get("additionalProperties") is False):
+            if (
+                open_part is not False
+                or "patternProperties" in node
+                or not node.get("properties", node.get("additionalProperties") is False)
+            ):
                 raise _Impossible(f"{at or '/'}: a map with free keys")
             out["additionalProperties"] = False
             out.setdefault("properties", {})
         if self.subset.all_required and "properties" in out:
             required = set(out.get("required", ()))
             properties = out["properties"]
-            out["properties"] = {name: child if name in required else _nullable(child) for name, child in properties.items()}
+            out["properties"] = {
+                name: child if name in required else _nullable(child) for name, child in properties.items()
+            }
             out["required"] = list(properties)
 
     def _array(self, out: Schema, at: str) -> None:

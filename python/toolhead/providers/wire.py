@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import struct
 from base64 import b64decode
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from zlib import crc32
 
 import msgspec
 
 from toolhead.errors import DecodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Payload = dict[str, Any]
 
@@ -53,6 +55,7 @@ class TextWire:
         self.done = False
 
     def feed(self, data: bytes) -> Iterator[Payload]:
+        """The payloads that `data` completes. Raises `DecodeError` for one that is not a JSON object."""
         if self._after_cr:
             self._after_cr = False
             if data[:1] == b"\n":
@@ -78,6 +81,7 @@ class TextWire:
         self._after_cr = data[-1:] == b"\r"
 
     def close(self) -> Iterator[Payload]:
+        """The payload that the end of the body completes, if it is whole."""
         # An event that no blank line ends counts when it is whole; half a JSON text was cut off with the connection.
         line = b"".join(self._pieces)
         self._pieces.clear()
@@ -121,7 +125,10 @@ class TextWire:
             value = _JSON.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DecodeError(
-                f"An event of the provider's stream is not JSON: {error}", offset=self._offset, line=self._line, column=1
+                f"An event of the provider's stream is not JSON: {error}",
+                offset=self._offset,
+                line=self._line,
+                column=1,
             ) from error
         if not isinstance(value, dict):
             raise DecodeError(
@@ -142,6 +149,7 @@ class FrameWire:
         self.done = False
 
     def feed(self, data: bytes) -> Iterator[Payload]:
+        """The payloads of the frames that `data` completes. Raises `DecodeError` for a damaged one."""
         self._buffer += data
         while len(self._buffer) >= 12:
             total, headers_length, prelude_crc = struct.unpack_from(">III", self._buffer)
@@ -160,6 +168,7 @@ class FrameWire:
             yield payload
 
     def close(self) -> Iterator[Payload]:
+        """Nothing: a frame says itself where it ends."""
         self._buffer.clear()  # half a frame was cut off with the connection
         return iter(())
 
@@ -194,7 +203,10 @@ class FrameWire:
 
     def _damaged(self, why: str) -> DecodeError:
         return DecodeError(
-            f"A frame of the provider's event stream is damaged: {why}", offset=self._offset, line=1, column=self._offset + 1
+            f"A frame of the provider's event stream is damaged: {why}",
+            offset=self._offset,
+            line=1,
+            column=self._offset + 1,
         )
 
 
