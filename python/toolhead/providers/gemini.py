@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FINISH: Mapping[str, FinishReason] = {
     "STOP": "stop",
+    "FUNCTION_CALL": "tool-calls",
     "MAX_TOKENS": "length",
     "SAFETY": "content-filter",
     "RECITATION": "content-filter",
@@ -57,6 +58,10 @@ class GeminiReader(Reader):
             if reason:
                 self._end_growing(cut_off=reason != "STOP")
                 self.finish(reason)
+
+    def finish(self, raw: str | None) -> None:
+        """The response ended; the API has no word of its own for calls."""
+        super().finish("FUNCTION_CALL" if raw == "STOP" and self.calls else raw)
 
     def end(self, *, failed: bool) -> None:  # noqa: ARG002  the same either way
         """Ends a call whose values were still coming."""

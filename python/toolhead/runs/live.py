@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import TYPE_CHECKING, Any
 
 from toolhead import approval, call, hooks
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from toolhead.runs.calls import CallRecord
     from toolhead.runs.run import Run
     from toolhead.runs.toolset import AnyTool
+
+_logger = logging.getLogger("toolhead")
 
 APPROVAL_TEXT = json.dumps(approval.APPROVAL_SCHEMA)
 _MENDABLE_KEYWORDS = frozenset({"anyOf", "oneOf", "enum", "const"})
@@ -143,6 +146,9 @@ class LiveCall:
         except asyncio.CancelledError:
             await self._aborted()
             raise
+        except Exception:
+            _logger.exception("the call %s of the tool '%s' failed", self.record.tool_call_id, self.record.tool_name)
+            raise
         finally:
             self.post(self)
 
@@ -216,7 +222,7 @@ class LiveCall:
 
     async def interrupted(self, error: ToolError) -> None:
         """The step ends before the call has a result: this is it."""
-        if self.record.phase != "done" and not self.record.is_waiting:
+        if self.record.phase != "done" and not self.record.is_waiting and not self.record.server:
             self.record.args_text = self.record.args_text or "".join(self._pieces)
             await self._failed(error)
 
@@ -269,6 +275,8 @@ class LiveCall:
         context = call.with_repairs(prepared_context(self._members(members)), checked.repairs)
         try:
             async with self.run.slot() as left_behind:
+                if self.run.signal.aborted:
+                    raise ToolAbortedError("The run was aborted", tool_id=tool.id, phase="execute")  # noqa: TRY301
                 if is_configured():
                     with tool_span(tool.id, tool.description, self.record.tool_call_id):
                         output = await call.run(tool, checked.value, context, left_behind=left_behind)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolhead.abort import AbortSignal
-from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolAbortedError
+from toolhead.errors import AlreadyResolvedError, DecodeError, NotSuspendedError, ToolAbortedError, ToolError
 from toolhead.providers.answers import Answer
 from toolhead.providers.events import (
     ArgumentsDelta,
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from toolhead.runs.runner import ToolRunner
 
 RunStatus: TypeAlias = Literal["new", "running", "waiting", "done"]
+
+CUSTOM_KINDS = frozenset({"custom", "custom_tool_call"})
+"""Calls of tools that take free text."""
 
 AHEAD = 32
 """How many items of the model's stream are read before the reader of the chunks has taken them."""
@@ -145,7 +148,6 @@ class Run:
             raise RuntimeError("A step of this run is running")
         if self.pending:
             raise RuntimeError("Calls of this run wait for an answer: answer them before the next step")
-        self._busy = True
         return _Step(self, reader, provider).chunks(stream)
 
     def approve(self, tool_call_id: str) -> AsyncIterator[chunks.Chunk]:
@@ -237,39 +239,200 @@ class Run:
 
 
 class _Step:
-    """One step while it runs."""
+    """One step while it runs: the model's items, the calls' chunks and ends all come through one inbox."""
 
     def __init__(self, run: Run, reader: Reader, provider: Provider) -> None:
         self.run = run
         self.reader = reader
         self.provider = provider
-        self.calls: list[LiveCall] = []
-        self.inbox: asyncio.Queue[Any] = asyncio.Queue()
+        self.calls: dict[int, LiveCall] = {}  # by the call's number in the response
+        self.inbox: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self.credit = asyncio.Semaphore(AHEAD)
         self.told = 0  # calls whose result or question was yielded, or that have none here
-        self.text_id: tuple[str, bool] | None = None
-        self.texts = 0
+        self.failure: BaseException | None = None
 
     async def chunks(self, stream: Any) -> AsyncIterator[chunks.Chunk]:
         run = self.run
-        run._provider, run.finish_reason, run._assistant, run._calls = self.provider, None, [], self.calls
-        pump = asyncio.ensure_future(self._pump(stream))
-        watch = asyncio.ensure_future(self._watch()) if run.abort_signal is not None else None
-        failure: BaseException | None = None
+        if run._busy:
+            raise RuntimeError("A step of this run is running")
+        run._busy = True
+        run._provider, run.finish_reason, run._assistant, run._calls = self.provider, None, [], []
+        helpers = [asyncio.ensure_future(self._pump(stream))]
+        if run.abort_signal is not None:
+            helpers.append(asyncio.ensure_future(self._watch(run.abort_signal)))
         try:
             yield chunks.StepStart(run_id=run.id)
-            async for chunk in self._read():
+            async for chunk in self._work():
                 yield chunk
-        except (Exception, asyncio.CancelledError, GeneratorExit) as error:
-            failure = error
-            raise
         finally:
-            await self._close(pump, watch)
+            # Also when the reader goes away: no task is left, and every call has its result.
+            await _stop(helpers)
+            await _stop([call.task for call in self.calls.values() if call.task is not None])
+            self.reader.close(failed=True)
+            for call in self.calls.values():
+                await call.interrupted(self._reason(call))
             run._assistant = self.reader.assistant(self._ids())
             run._busy = False
-        for chunk in self._settled():
+        for chunk in self._ends():
             yield chunk
         if self.failure is not None:
             raise self.failure
         if not run.pending:
             yield run._finish()
+
+    async def _work(self) -> AsyncIterator[chunks.Chunk]:
+        """Until the response is read and every call has its result or waits for an answer."""
+        is_open = True
+        while is_open or any(call.task is not None and not call.task.done() for call in self.calls.values()):
+            kind, item = await self.inbox.get()
+            if kind == "item":
+                events = self._fed(item)
+                self.credit.release()
+            elif kind == "end":
+                is_open = False
+                events = self.reader.close()
+            elif kind == "failed":  # what was not complete will not be: such calls end with the step
+                is_open = False
+                self.failure = item
+                events = []
+            elif kind == "abort":
+                is_open = False
+                self.run.finish_reason = "abort"
+                events = []
+            else:
+                events = []
+                if isinstance(item, chunks.Chunk):
+                    yield item
+            for event in events:
+                for chunk in await self._event(event):
+                    yield chunk
+            is_open = is_open and self.failure is None  # an item itself may be damaged
+            for chunk in self._ends():
+                yield chunk
+        while not self.inbox.empty():
+            _, item = self.inbox.get_nowait()
+            if isinstance(item, chunks.Chunk):
+                yield item
+
+    def _fed(self, item: Any) -> list[Event]:
+        try:
+            return self.reader.feed(item)
+        except (DecodeError, TypeError) as error:
+            self.failure = error
+            return []
+
+    async def _event(self, event: Event) -> list[chunks.Chunk]:
+        match event:
+            case CallStarted():
+                return [*self._end_text(), *await self._start(event).started()]
+            case ArgumentsDelta(call=number, text=text):
+                return await self._delta(self.calls[number], text)
+            case CallCompleted(call=number, cut_off=cut_off, replacement=replacement):
+                return await self._completed(self.calls[number], cut_off, replacement)
+            case TextDelta(text=text, reasoning=reasoning):
+                return self._text(text, reasoning)
+            case Finished(reason=reason):
+                self.run.finish_reason = reason
+                return self._end_text()
+            case Other(payload=payload):
+                return [chunks.Raw(run_id=self.run.id, event=payload)]
+
+    def _start(self, event: CallStarted) -> LiveCall:
+        run = self.run
+        found = None if event.server else run.runner.toolset.resolve(event.name, self.provider)
+        name, tool = (event.name, None) if found is None else found
+        call_id = event.id
+        if call_id is None or call_id in run._by_id:
+            call_id = f"call_{secrets.token_hex(12)}"
+        record = CallRecord(
+            tool_call_id=call_id,
+            provider_id=event.id,
+            called=event.name,
+            tool_name=name,
+            tool_id=None if tool is None else tool.id,
+            kind=event.kind,
+            # A custom tool that is none of ours is declared by somebody else, who runs it.
+            server=event.server or (tool is None and event.kind in CUSTOM_KINDS),
+        )
+        call = LiveCall(run, record, tool, lambda item: self.inbox.put_nowait(("call", item)))
+        self.calls[event.call] = run._by_id[call_id] = call
+        run._calls.append(call)
+        run._transcript.call(call)
+        return call
+
+    async def _delta(self, call: LiveCall, text: str) -> list[chunks.Chunk]:
+        made = await call.delta(text)
+        if call.is_rejected and self.run.runner.reject_early and call.record.phase == "streaming":
+            await call.answer_early()
+        return made
+
+    async def _completed(self, call: LiveCall, cut_off: bool, replacement: str | None) -> list[chunks.Chunk]:
+        made = await call.completed(cut_off=cut_off, replacement=replacement)
+        if call.record.phase == "streaming" and not call.record.server and not self.run.signal.aborted:
+            call.task = asyncio.ensure_future(call.live())
+        return made
+
+    def _ends(self) -> list[chunks.Chunk]:
+        """The results in call order, as far as they are there; a call that waits holds back no other."""
+        ready = []
+        calls = self.run._calls
+        while self.told < len(calls):
+            call = calls[self.told]
+            if not call.record.server:
+                if call.record.phase != "done" and not call.record.is_waiting:
+                    break
+                if call.last is not None:
+                    ready.append(call.last)
+                self.run._transcript.settle(call)
+            elif call.record.phase == "streaming" and not self.reader.finished:
+                break
+            self.told += 1
+        return ready
+
+    def _text(self, text: str, reasoning: bool) -> list[chunks.Chunk]:
+        transcript = self.run._transcript
+        made = []
+        if transcript.open_text is not None and transcript.open_text[1] is not reasoning:
+            made = self._end_text()
+        if transcript.open_text is None:
+            start = chunks.ReasoningStart if reasoning else chunks.TextStart
+            made.append(start(run_id=self.run.id, id=transcript.start_text(reasoning)))
+        delta = chunks.ReasoningDelta if reasoning else chunks.TextDelta
+        return [*made, delta(run_id=self.run.id, id=transcript.text(text), text=text)]
+
+    def _end_text(self) -> list[chunks.Chunk]:
+        ended = self.run._transcript.end_text()
+        if ended is None:
+            return []
+        end = chunks.ReasoningEnd if ended[1] else chunks.TextEnd
+        return [end(run_id=self.run.id, id=ended[0])]
+
+    async def _pump(self, stream: Any) -> None:
+        """Reads the model's stream, a little ahead of who takes the chunks."""
+        try:
+            async for item in items_of(stream):
+                await self.credit.acquire()
+                self.inbox.put_nowait(("item", item))
+        except Exception as error:  # noqa: BLE001  raised to the reader of the chunks, after the results
+            self.inbox.put_nowait(("failed", error))
+        else:
+            self.inbox.put_nowait(("end", None))
+
+    async def _watch(self, signal: AbortSignal) -> None:
+        await signal.wait()
+        self.inbox.put_nowait(("abort", None))
+
+    def _reason(self, call: LiveCall) -> ToolError:
+        where = {"tool_id": call.record.tool_id, "tool_call_id": call.record.tool_call_id}
+        if self.run.signal.aborted:
+            return ToolAbortedError("The run was aborted", **where)
+        return ToolAbortedError("The response ended before the call was complete", **where)
+
+    def _ids(self) -> list[str]:
+        return [call.record.provider_id or call.record.tool_call_id for call in self.run._calls]
+
+
+async def _stop(tasks: list[asyncio.Future[None]] | list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

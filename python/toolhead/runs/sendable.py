@@ -20,7 +20,7 @@ def sendable(value: Any) -> Any:
 
     A cycle reads `[Circular]`, NaN and the infinities `null`, an exception its text.
     """
-    return _made(to_json_data(value), ())
+    return _made(value, ())
 
 
 def _made(value: Any, parents: tuple[int, ...]) -> Any:
@@ -34,10 +34,17 @@ def _made(value: Any, parents: tuple[int, ...]) -> Any:
         return "[Too deep]"
     inside = (*parents, id(value))
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): _made(member, inside) for key, member in value.items()}
+        return {_key(key): _made(member, inside) for key, member in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_made(member, inside) for member in value]
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {value}"
     plain = to_json_data(value)
     return _made(plain, inside) if plain is not value else f"[{type(value).__name__}]"
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    (text,) = to_json_data({key: None})
+    return text if isinstance(text, str) else str(key)

@@ -214,7 +214,7 @@ def test_a_response_that_was_not_streamed_gives_the_same_events(provider: str):
     assert texts(events) == ['{"a": 1}']
     assert cut_off(events) == [False]
     (finish,) = [event for event in events if isinstance(event, Finished)]
-    assert finish.reason == ("stop" if provider == "gemini" else "tool-calls")
+    assert finish.reason == "tool-calls"
 
 
 def test_every_model_family_inside_the_invoke_stream_of_bedrock_is_read():
