@@ -56,7 +56,7 @@ class AnthropicReader(Reader):
             case "content_block_stop":
                 block = self._open.pop(payload["index"], None)
                 if block is not None and block.call is not None:
-                    self.complete(block.call)
+                    self.end_marked(block.call)
             case "message_start":
                 self._message_start(payload["message"])
             case "message":
@@ -68,6 +68,7 @@ class AnthropicReader(Reader):
 
     def _message_start(self, message: Mapping[str, Any]) -> None:
         # A second start in one stream is a retry or a continuation: what was open will not be ended any more.
+        self._sure(cut_off=True)
         self.complete_all(cut_off=True)
         self._open.clear()
         if not self._started:

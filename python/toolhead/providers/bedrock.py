@@ -33,8 +33,6 @@ FINISH: Mapping[str, FinishReason] = {
     "malformed_model_output": "error",
 }
 
-CUT = frozenset({"max_tokens", "model_context_window_exceeded", "malformed_tool_use", "malformed_model_output"})
-
 DOCUMENTS: Mapping[str, str] = {
     "application/pdf": "pdf",
     "text/csv": "csv",
@@ -71,11 +69,11 @@ class BedrockReader(Reader):
         elif "contentBlockStop" in payload:
             block = self._blocks.get(payload["contentBlockStop"]["contentBlockIndex"])
             if block is not None and block.call is not None:
-                self.complete(block.call)
+                self.end_marked(block.call)
         elif "messageStop" in payload:
             reason = payload["messageStop"].get("stopReason")
-            self.complete_all(cut_off=True)
             self.finish(reason)
+            self.complete_all(cut_off=True)
         elif "output" in payload and "stopReason" in payload:
             self._whole(payload)
         elif self._inner is not None:

@@ -47,14 +47,14 @@ class CohereReader(Reader):
         elif kind == "tool-call-delta":
             self.delta(self._by_index[payload["index"]], _one(message["tool_calls"])["function"].get("arguments") or "")
         elif kind == "tool-call-end":
-            self.complete(self._by_index[payload["index"]])
+            self.end_marked(self._by_index[payload["index"]])
         elif kind == "tool-plan-delta":
             self._plan_piece(message.get("tool_plan") or "")
         elif kind == "content-delta":
             self._content_piece(message.get("content") or {})
         elif kind == "message-end":
-            self.complete_all(cut_off=True)
             self.finish(delta.get("finish_reason"))
+            self.complete_all(cut_off=True)
         elif kind is None and isinstance(payload.get("message"), Mapping):
             self._whole(payload["message"], payload.get("finish_reason"))
         else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolhead.providers.answers import Answer, Part, data_of, to_json, url_of
-from toolhead.providers.reader import Call, Reader
+from toolhead.providers.reader import CUT, Call, Reader
 from toolhead.providers.schemas import OPENAI_STRICT
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ FINISH: Mapping[str, FinishReason] = {
     "content_filter": "content-filter",
     "error": "error",
 }
-
-CUT = frozenset({"length", "model_length", "content_filter", "error"})
-"""Reasons after which an open call may lack its end."""
 
 
 class OpenAIChatReader(Reader):
@@ -55,7 +52,7 @@ class OpenAIChatReader(Reader):
         self._message(choice.get("delta") or choice.get("message") or {})
         reason = choice.get("finish_reason")
         if reason:
-            self.complete_all(cut_off=reason in CUT)
+            self.complete_all(cut_off=FINISH.get(reason) in CUT)
             self.finish(reason)
 
     def end(self, *, failed: bool) -> None:

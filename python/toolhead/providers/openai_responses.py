@@ -75,7 +75,8 @@ class OpenAIResponsesReader(Reader):
         elif kind == "response.output_item.done":
             call = self._item(payload, payload["item"])
             if call is not None:
-                self._end_call(call, payload["item"].get(CALL_ITEMS[call.kind].text))
+                item = payload["item"]
+                self._end_call(call, item.get(CALL_ITEMS[call.kind].text), cut_off=item.get("status") == "incomplete")
         elif kind == "response.output_text.delta":
             self.text(payload["delta"])
         elif kind in REASONING:
@@ -117,10 +118,10 @@ class OpenAIResponsesReader(Reader):
         else:
             self._end_call(call, payload.get("arguments", payload.get("input")))
 
-    def _end_call(self, call: Call, text: str | None) -> None:
+    def _end_call(self, call: Call, text: str | None, *, cut_off: bool = False) -> None:
         if call.open and text and not call.pieces:
             self.delta(call, text)
-        self.complete(call)
+        self.complete(call, cut_off=cut_off)
 
     def _end(self, response: Mapping[str, Any]) -> None:
         status = response.get("status") or "completed"

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+CUT: frozenset[FinishReason] = frozenset({"length", "content-filter", "error"})
+"""Reasons after which the last call may lack its end."""
+
+
 class Call:
     """One call of the response while it is read."""
 
@@ -78,6 +82,7 @@ class Reader:
         self.calls: list[Call] = []
         self.finished = False
         self._wire: Wire | None = None
+        self._unsure: Call | None = None
         self._events: list[Event] = []
 
     def feed(self, item: Any) -> list[Event]:
@@ -108,6 +113,7 @@ class Reader:
             for payload in self._wire.close():
                 self._read(payload)
         self.end(failed=failed)
+        self._sure(cut_off=failed or not self.finished)
         self.complete_all(cut_off=True)
         return self._take()
 
@@ -130,6 +136,7 @@ class Reader:
 
     def start(self, id: str | None, name: str, kind: str = "function", *, server: bool = False) -> Call:
         """A call appeared."""
+        self._sure()
         call = Call(len(self.calls), id or None, name, kind, server)
         self.calls.append(call)
         self._events.append(CallStarted(call.number, call.id, name, kind, server))
@@ -157,20 +164,38 @@ class Reader:
             call.pieces[:] = [replacement]
         self._events.append(CallCompleted(call.number, cut_off, replacement))
 
+    def end_marked(self, call: Call) -> None:
+        """The API marked the end of a call. Without any text the mark alone does not tell a call without arguments from
+        one that was cut off before its first word: what follows does.
+        """
+        if call.text or call.merged is not None:
+            self.complete(call)
+        else:
+            self._unsure = call
+
+    def _sure(self, *, cut_off: bool = False) -> None:
+        if self._unsure is not None:
+            call, self._unsure = self._unsure, None
+            self.complete(call, cut_off=cut_off)
+
     def complete_all(self, *, cut_off: bool) -> None:
         """Every call that is open ended."""
+        self._sure()
         for call in self.calls:
             self.complete(call, cut_off=cut_off)
 
     def text(self, text: str, *, reasoning: bool = False) -> None:
         """More of the model's answer or reasoning."""
         if text:
+            self._sure()
             self._events.append(TextDelta(text, reasoning))
 
     def finish(self, raw: str | None) -> None:
         """The response ended for the reason that the API calls `raw`."""
         self.finished = True
-        self._events.append(Finished(self.finish_reasons.get(raw or "", "other"), raw))
+        reason = self.finish_reasons.get(raw or "", "other")
+        self._sure(cut_off=reason in CUT)
+        self._events.append(Finished(reason, raw))
 
     def other(self, payload: dict[str, Any]) -> None:
         """An event that means nothing for calls."""

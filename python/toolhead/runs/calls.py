@@ -110,7 +110,7 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one call, for the application.
 
     `output` is the validated output, in the declared type; `error` the `ValidationError` or what went wrong, else None;
-    `model_output` what the model is given instead of the output, where the tool says so.
+    `answer` what the model is given: `{"type": "text" | "json" | "content" | "error-text", "value": ...}`.
     """
 
     tool_call_id: str
@@ -118,7 +118,7 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     output: Any = None
     error: BaseException | None = None
-    model_output: dict[str, Any] | None = None
+    answer: dict[str, Any] = {}
     repairs: tuple[str, ...] = ()
 
 

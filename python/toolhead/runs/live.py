@@ -11,6 +11,8 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from toolhead import approval, call, hooks
 from toolhead._core import Issue
 from toolhead.context import AgentToolExecutionContext, ToolWriter, prepared_context
@@ -239,9 +241,10 @@ class LiveCall:
         if self.record.cut_off and not text.strip():
             return self._cut_off(tool)
         checked = call.check_input(tool, text if text.strip() else "{}", is_text=True)
-        if isinstance(checked, ValidationError) and self.record.cut_off and isinstance(checked.__cause__, DecodeError):
+        cause = checked.__cause__ if isinstance(checked, ValidationError) else None
+        if isinstance(cause, DecodeError) and cause.is_incomplete:
             error = self._cut_off(tool)
-            error.__cause__ = checked.__cause__
+            error.__cause__ = cause
             return error
         return checked
 
@@ -342,7 +345,7 @@ class LiveCall:
         model_output = None if mapped is None else sendable(mapped)
         await self.views.add("output", {"input": args, "output": output})
         self._end(
-            CallResult(**self._about, status="ok", output=output, model_output=model_output, repairs=repairs),
+            CallResult(**self._about, status="ok", output=output, repairs=repairs),
             Outcome(status="ok", result=sendable(output), model_output=model_output),
             chunks.ToolResult(
                 **self._named,
@@ -387,7 +390,7 @@ class LiveCall:
     def _end(self, result: CallResult, outcome: Outcome, chunk: chunks.Chunk) -> None:
         self.record.advance("done")
         self.record.outcome = outcome
-        self.result = result
+        self.result = msgspec.structs.replace(result, answer=outcome.answer())
         self.last = chunk
 
     # ---------------------------------------------------------------------------------------------- members

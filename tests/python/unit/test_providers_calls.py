@@ -150,6 +150,37 @@ def test_the_input_of_a_block_start_is_a_placeholder_when_text_follows():
     assert texts(block(given={})) == [""]
 
 
+EMPTY = {
+    "anthropic": (
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}}},
+        {"type": "content_block_stop", "index": 0},
+        lambda reason: {"type": "message_delta", "delta": {"stop_reason": reason}},
+        ("tool_use", "max_tokens"),
+    ),
+    "bedrock": (
+        {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "a", "name": "f"}}}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        lambda reason: {"messageStop": {"stopReason": reason}},
+        ("tool_use", "max_tokens"),
+    ),
+    "cohere": (
+        {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "f"}}}}},
+        {"type": "tool-call-end", "index": 0},
+        lambda reason: {"type": "message-end", "delta": {"finish_reason": reason}},
+        ("TOOL_CALL", "MAX_TOKENS"),
+    ),
+}
+
+
+@pytest.mark.parametrize("provider", EMPTY)
+def test_a_call_without_text_waits_for_what_tells_no_arguments_from_cut_off(provider: str):
+    start, stop, finish, (whole, cut) = EMPTY[provider]
+    assert cut_off(read(provider, start, stop, finish(whole))) == [False]
+    assert cut_off(read(provider, start, stop, finish(cut))) == [True]
+    assert cut_off(read(provider, start, stop)) == [True]
+    assert cut_off(read(provider, start, stop, start, stop, finish(cut))) == [False, True]
+
+
 def test_a_call_that_stands_in_the_message_start_is_read():
     content = [{"type": "tool_use", "id": "a", "name": "roll", "input": {"player": 1}}]
     events = read("anthropic", {"type": "message_start", "message": {"content": content, "stop_reason": "tool_use"}})
