@@ -44,6 +44,14 @@ if TYPE_CHECKING:
         SuspendEvent,
     )
     from toolhead.model_output import ModelOutput
+    from toolhead.providers.definitions import ToolDefinitionWarning
+    from toolhead.providers.registry import Provider
+    from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.live import ApprovalRequest
+    from toolhead.runs.run import Run
+    from toolhead.runs.runner import ToolRunner
+    from toolhead.runs.store import MemoryStore, SQLiteStore, Store
+    from toolhead.runs.toolset import ToolSet
     from toolhead.schema_sources.standard import StandardJSONSchema
     from toolhead.transforms import (
         Projection,
@@ -56,17 +64,28 @@ if TYPE_CHECKING:
 
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
+    "ApprovalRequest": "toolhead.runs.live",
+    "CallResult": "toolhead.runs.calls",
     "ErrorEvent": "toolhead.hooks",
     "InputAvailableEvent": "toolhead.hooks",
     "InputDeltaEvent": "toolhead.hooks",
     "InputStartEvent": "toolhead.hooks",
+    "MemoryStore": "toolhead.runs.store",
     "ModelOutput": "toolhead.model_output",
     "OutputEvent": "toolhead.hooks",
+    "PendingCall": "toolhead.runs.calls",
     "Projection": "toolhead.transforms",
+    "Provider": "toolhead.providers.registry",
+    "Run": "toolhead.runs.run",
+    "SQLiteStore": "toolhead.runs.store",
     "StandardJSONSchema": "toolhead.schema_sources.standard",
+    "Store": "toolhead.runs.store",
     "SuspendEvent": "toolhead.hooks",
     "TargetTransform": "toolhead.transforms",
+    "ToolDefinitionWarning": "toolhead.providers.definitions",
     "ToolPayloadTransform": "toolhead.transforms",
+    "ToolRunner": "toolhead.runs.runner",
+    "ToolSet": "toolhead.runs.toolset",
     "TransformEvent": "toolhead.transforms",
     "TransformPolicy": "toolhead.transforms",
     "project": "toolhead.transforms",
@@ -78,6 +97,8 @@ __all__ = [
     "AbortSignal",
     "AgentToolExecutionContext",
     "AlreadyResolvedError",
+    "ApprovalRequest",
+    "CallResult",
     "Change",
     "DecodeError",
     "ErrorEvent",
@@ -90,26 +111,35 @@ __all__ = [
     "Limits",
     "MCPToolExecutionContext",
     "MCPToolProperties",
+    "MemoryStore",
     "ModelOutput",
     "NotSuspendedError",
     "OutputEvent",
+    "PendingCall",
     "Projection",
+    "Provider",
     "RequestContext",
+    "Run",
     "RunNotFoundError",
+    "SQLiteStore",
     "SchemaError",
     "StandardJSONSchema",
+    "Store",
     "SuspendEvent",
     "TargetTransform",
     "Tool",
     "ToolAbortedError",
     "ToolAnnotations",
     "ToolBackgroundConfig",
+    "ToolDefinitionWarning",
     "ToolError",
     "ToolExecutionContext",
     "ToolExecutionError",
     "ToolNotExecutableError",
     "ToolNotFoundError",
     "ToolPayloadTransform",
+    "ToolRunner",
+    "ToolSet",
     "ToolSuspended",
     "ToolTimeoutError",
     "ToolheadError",

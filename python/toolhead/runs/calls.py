@@ -70,6 +70,8 @@ class CallRecord(msgspec.Struct, kw_only=True):
     suspend_payload: Any = None
     resume_label: Any = None
     outcome: Outcome | None = None
+    shown: dict[str, Any] = {}
+    """What the transcript shows of the call."""
 
     def advance(self, phase: Phase) -> None:
         """Goes to `phase`. Raises `RuntimeError` for a step that the machine does not have."""

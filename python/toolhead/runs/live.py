@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from toolhead import approval, call, hooks
-from toolhead._core import Issue
 from toolhead.context import AgentToolExecutionContext, ToolWriter, prepared_context
 from toolhead.errors import (
     DecodeError,
+    NotSuspendedError,
     ToolAbortedError,
     ToolError,
     ToolExecutionError,
@@ -30,11 +30,13 @@ from toolhead.runs import chunks
 from toolhead.runs.calls import CallResult, Outcome, PendingCall
 from toolhead.runs.sendable import sendable
 from toolhead.runs.views import CallViews
+from toolhead.schema_sources import Refused
 from toolhead.suspend import Suspension
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolhead._core import Issue
     from toolhead.runs.calls import CallRecord
     from toolhead.runs.run import Run
     from toolhead.runs.toolset import AnyTool
@@ -61,6 +63,10 @@ class LiveCall:
         self.last: chunks.Chunk | None = None
         """The chunk that ends the call's part of the step: result, error, denial, or the question it waits for."""
         transform = None if tool is None else tool.transform
+        self.is_answered = False
+        """Whether somebody's answer is being worked on."""
+        self.refused_answer: ValidationError | None = None
+        """Why the answer was refused: the call still waits."""
         self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
         self._stream: Any = None
         self._pieces: list[str] = []
@@ -148,9 +154,10 @@ class LiveCall:
         except asyncio.CancelledError:
             await self._aborted()
             raise
-        except Exception:
+        except Exception as error:
+            # Not the body's doing, which is a result: a fault of this library or of a schema's owner.
             _logger.exception("the call %s of the tool '%s' failed", self.record.tool_call_id, self.record.tool_name)
-            raise
+            await self._broke(error, "call")
         finally:
             self.post(self)
 
@@ -169,6 +176,7 @@ class LiveCall:
         await self._hook(
             "on_input_available", hooks.InputAvailableEvent, input=checked.value, messages=self.run.input_messages
         )
+        record.digest = self._digest(tool)
         if not tool.can_execute:
             record.advance("client")
             return
@@ -218,6 +226,37 @@ class LiveCall:
             chunks.ToolOutputDenied(**self._named, args=args, reason=reason, projections=self.views.of("approval")),
         )
 
+    def check_digest(self) -> None:
+        """An answer holds for the tool, the call and the arguments that were asked about. Raises `NotSuspendedError`."""
+        if self.tool is None or self.record.digest != self._digest(self.tool):
+            text = "The tool or the arguments of the call are not those that the question was about"
+            raise NotSuspendedError(text, tool_id=self.record.tool_id, tool_call_id=self.record.tool_call_id)
+
+    def _digest(self, tool: AnyTool) -> str:
+        return approval.call_digest(tool.id, self.record.tool_call_id, self.record.args_text)
+
+    async def restored(self) -> None:
+        """The call was read from a store: what is known of it is made anew."""
+        record = self.record
+        if record.outcome is not None:
+            status, result = record.outcome.status, record.outcome.result
+            error = None if status in ("ok", "denied") else ToolError(record.outcome.message, **self._where)
+            output = result if status == "ok" else None
+            answer = record.outcome.answer()
+            self.result = CallResult(**self._about, status=status, output=output, error=error, answer=answer)
+        elif record.is_waiting:
+            payload = {"input": record.args}
+            await self.views.add("input", payload)
+            if record.phase == "approval":
+                await self.views.add("approval", payload)
+            elif record.phase == "suspended":
+                await self.views.add("suspend", {**payload, "suspend_payload": record.suspend_payload})
+
+    def validate_output(self, output: Any) -> Any:
+        """The output that somebody else gives, as the tool's schema accepts it. Raises `ValidationError`."""
+        assert self.tool is not None  # noqa: S101  a call without a tool never waits
+        return self.tool.validate_output(output)
+
     async def provided(self, output: Any) -> None:
         """Somebody else ran the tool: `output` was accepted by its schema."""
         await self._succeeded(output, ())
@@ -250,8 +289,8 @@ class LiveCall:
 
     def _cut_off(self, tool: AnyTool) -> ValidationError:
         text = "The arguments were cut off before they were complete"
-        issue = Issue((), keyword="json", message=text, value=self.record.args_text)
-        return ValidationError([issue], phase="input", tool_id=tool.id, value=self.record.args_text)
+        issues = Refused.one((), text, keyword="json").issues
+        return ValidationError(issues, phase="input", tool_id=tool.id, value=self.record.args_text)
 
     async def _needs_approval(self, tool: AnyTool, value: Any) -> bool:
         """A tool's predicate decides alone; else the tool's flag or the runner's."""
@@ -290,25 +329,15 @@ class LiveCall:
         except ToolError as error:
             await self._failed(error)
         except Exception as error:  # noqa: BLE001  whatever a body raises is this call's result and nobody else's
-            failure = ToolExecutionError(
-                str(error) or type(error).__name__,
-                tool_id=tool.id,
-                tool_call_id=self.record.tool_call_id,
-                phase="execute",
-            )
-            failure.__cause__ = error
-            await self._failed(failure)
+            await self._broke(error, "execute")
         else:
             if not isinstance(output, ValidationError):
                 await self._succeeded(output, checked.repairs)
             elif output.phase == "resume":  # the suspension stays open: somebody may answer again
                 self.record.advance("suspended")
-                self.refused_answer = output
+                self.refused_answer = self._named_error(output)
             else:
                 await self._refused(output)
-
-    refused_answer: ValidationError | None = None
-    """Why resume data was refused."""
 
     async def _suspended(self, tool: AnyTool, suspension: Suspension) -> None:
         record = self.record
@@ -370,6 +399,16 @@ class LiveCall:
                 **self._named, args=args, result=told, is_error=True, projections=self.views.of("input", "output")
             ),
         )
+
+    async def _broke(self, error: Exception, phase: str) -> None:
+        failure = ToolExecutionError(
+            str(error) or type(error).__name__,
+            tool_id=self.record.tool_id,
+            tool_call_id=self.record.tool_call_id,
+            phase=phase,
+        )
+        failure.__cause__ = error
+        await self._failed(failure)
 
     async def _failed(self, error: ToolError) -> None:
         args, told = self.record.args, _told(error)
@@ -447,6 +486,10 @@ class LiveCall:
     async def _error_hook(self, error: BaseException) -> None:
         name, messages = self.record.tool_name, self.run.input_messages
         await self._hook("on_error", hooks.ErrorEvent, tool_name=name, error=error, messages=messages)
+
+    @property
+    def _where(self) -> dict[str, Any]:
+        return {"tool_id": self.record.tool_id, "tool_call_id": self.record.tool_call_id}
 
     @property
     def _about(self) -> dict[str, Any]:

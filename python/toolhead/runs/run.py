@@ -12,7 +12,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolhead.abort import AbortSignal
-from toolhead.errors import AlreadyResolvedError, DecodeError, NotSuspendedError, ToolAbortedError, ToolError
+from toolhead.errors import (
+    AlreadyResolvedError,
+    DecodeError,
+    NotSuspendedError,
+    ToolAbortedError,
+    ToolError,
+    ToolNotFoundError,
+)
 from toolhead.providers.answers import Answer
 from toolhead.providers.events import (
     ArgumentsDelta,
@@ -27,11 +34,12 @@ from toolhead.providers.registry import adapter, reader_for
 from toolhead.runs import chunks
 from toolhead.runs.calls import CallRecord, CallResult, PendingCall
 from toolhead.runs.live import LiveCall
+from toolhead.runs.saved import Header, Saved
 from toolhead.runs.source import items_of
-from toolhead.runs.transcript import Transcript
+from toolhead.runs.transcript import Transcript, invocation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from toolhead.providers.reader import Reader
     from toolhead.providers.registry import Provider
@@ -75,6 +83,7 @@ class Run:
         self._transcript = Transcript()
         self._slots = asyncio.Semaphore(runner.concurrency)
         self._busy = False
+        self._saved = Saved(runner.store, run_id)
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status}, calls={len(self._by_id)})"
@@ -84,7 +93,7 @@ class Run:
     @property
     def status(self) -> RunStatus:
         """`new`, `running` (a step or an answer is being worked on), `waiting` (for answers), `done`."""
-        if self._busy:
+        if self._busy or any(call.is_answered for call in self._calls):
             return "running"
         if any(call.record.is_waiting for call in self._calls):
             return "waiting"
@@ -93,7 +102,7 @@ class Run:
     @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait for an answer, in their display form."""
-        return tuple(call.pending() for call in self._calls if call.record.is_waiting)
+        return tuple(call.pending() for call in self._calls if call.record.is_waiting and not call.is_answered)
 
     @property
     def results(self) -> tuple[CallResult, ...]:
@@ -108,7 +117,7 @@ class Run:
         """
         if self._provider is None:
             raise RuntimeError("The run has read no response yet")
-        if self._busy:
+        if self.status == "running":
             raise RuntimeError("The run's step is not at its end")
         if waiting := [call.record.tool_call_id for call in self._calls if call.record.is_waiting]:
             raise RuntimeError(f"Calls of this run wait for an answer: {', '.join(waiting)}")
@@ -125,9 +134,14 @@ class Run:
         ]
         return [*self._assistant, *adapter(self._provider).answers(answers)]
 
+    @property
+    def calls(self) -> tuple[LiveCall, ...]:
+        """The calls of the latest step."""
+        return tuple(self._calls)
+
     def transcript(self) -> list[dict[str, Any]]:
         """The run as a message to store, as the tools' transcript transforms show it."""
-        return self._transcript.messages()
+        return self._transcript.messages(self._by_id)
 
     # --------------------------------------------------------------------------------------------- its work
 
@@ -144,21 +158,24 @@ class Run:
             DecodeError, TypeError: the stream is damaged or has another form; its calls have their results then.
         """
         reader = reader_for(provider)
-        if self._busy:
+        if self.status == "running":
             raise RuntimeError("A step of this run is running")
         if self.pending:
-            raise RuntimeError("Calls of this run wait for an answer: answer them before the next step")
+            raise RuntimeError(f"Calls of this run wait for an answer: {', '.join(c.tool_call_id for c in self.pending)}")
         return _Step(self, reader, provider).chunks(stream)
 
     def approve(self, tool_call_id: str) -> AsyncIterator[chunks.Chunk]:
-        """Lets a call run that waits for approval. Raises `NotSuspendedError` or `AlreadyResolvedError`."""
-        call = self._waiting(tool_call_id, "approval")
-        return self._answered(call, call.approved)
+        """Lets a call run that waits for approval.
+
+        Raises:
+            NotSuspendedError: there is no such call, or it waits for something else.
+            AlreadyResolvedError: it has been answered before.
+        """
+        return self._answer(self._waiting(tool_call_id, "approval"), LiveCall.approved)
 
     def decline(self, tool_call_id: str, reason: str | None = None) -> AsyncIterator[chunks.Chunk]:
         """Answers a call that waits for approval with `reason`, without running it. Raises as `approve`."""
-        call = self._waiting(tool_call_id, "approval")
-        return self._answered(call, lambda: call.declined(reason))
+        return self._answer(self._waiting(tool_call_id, "approval"), lambda call: call.declined(reason))
 
     def resume(self, tool_call_id: str, data: Any) -> AsyncIterator[chunks.Chunk]:
         """Runs a suspended call again with resume data.
@@ -167,8 +184,7 @@ class Run:
             NotSuspendedError, AlreadyResolvedError: as `approve`.
             ValidationError: the tool's `resume_schema` refuses the data; the call stays suspended.
         """
-        call = self._waiting(tool_call_id, "suspended")
-        return self._answered(call, lambda: call.resumed(data))
+        return self._answer(self._waiting(tool_call_id, "suspended"), lambda call: call.resumed(data))
 
     def provide_result(self, tool_call_id: str, output: Any) -> AsyncIterator[chunks.Chunk]:
         """Gives the result of a call of a tool without a body.
@@ -178,48 +194,76 @@ class Run:
             ValidationError: the tool's `output_schema` refuses the output; the call stays open.
         """
         call = self._waiting(tool_call_id, "client")
-        assert call.tool is not None  # noqa: S101  a call without a tool does not wait
-        output = call.tool.validate_output(output)
-        return self._answered(call, lambda: call.provided(output))
+        accepted = call.validate_output(output)
+        return self._answer(call, lambda call: call.provided(accepted))
 
     def _waiting(self, tool_call_id: str, phase: str) -> LiveCall:
         call = self._by_id.get(tool_call_id)
         where: dict[str, Any] = {"tool_call_id": tool_call_id, "phase": phase}
         if call is None:
             raise NotSuspendedError(f"The run {self.id} has no call {tool_call_id!r}", **where)
-        if call.record.phase == "done":
+        if call.record.phase == "done" or call.is_answered:
             raise AlreadyResolvedError(f"The call {tool_call_id!r} has been answered before", **where)
         if call.record.phase != phase:
             raise NotSuspendedError(f"The call {tool_call_id!r} does not wait for this ({call.record.phase})", **where)
-        if self._busy:
-            raise RuntimeError("A step of this run is running")
         return call
 
-    async def _answered(self, call: LiveCall, answer: Callable[[], Any]) -> AsyncIterator[chunks.Chunk]:
-        self._busy = True
+    async def _answer(
+        self, call: LiveCall, answer: Callable[[LiveCall], Awaitable[None]]
+    ) -> AsyncIterator[chunks.Chunk]:
+        self._waiting(call.record.tool_call_id, call.record.phase)  # somebody else may have been faster
         inbox: asyncio.Queue[Any] = asyncio.Queue()
-        call.post, call.last, call.refused_answer = inbox.put_nowait, None, None
-        task = asyncio.ensure_future(answer())
+        call.is_answered, call.last, call.refused_answer = True, None, None
+        call.post = inbox.put_nowait
+        try:
+            await self._saved.claim(call)
+            call.check_digest()
+        except BaseException:
+            call.is_answered = False
+            raise
+        task = asyncio.ensure_future(answer(call))
         task.add_done_callback(inbox.put_nowait)
         try:
             while (item := await inbox.get()) is not task:
                 if isinstance(item, chunks.Chunk):
                     yield item
             task.result()
-            if call.refused_answer is not None:
-                raise call.refused_answer
-            if call.last is not None:
-                self._transcript.settle(call)
-                yield call.last
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            self._busy = False
-        if not self.pending:
+            call.is_answered = False
+            call.record.shown = invocation(call)
+            await self._saved.call(call)
+        if call.refused_answer is not None:
+            raise call.refused_answer
+        if call.last is not None:
+            yield call.last
+        if not self.pending and not any(call.is_answered for call in self._calls):
             yield self._finish()
 
+    def _header(self) -> Header:
+        return Header(
+            provider=self._provider or "",
+            finish_reason=self.finish_reason,
+            assistant=self._assistant,
+            calls=[call.record.tool_call_id for call in self._calls],
+            transcript=self._transcript.parts,
+        )
+
+    async def read(self) -> None:
+        """Reads the run from its store. Raises `RunNotFoundError`; `ToolNotFoundError` when a tool of it is gone."""
+        header, records = await self._saved.read()
+        self._provider, self.finish_reason, self._assistant = header.provider, header.finish_reason, header.assistant
+        self._transcript = Transcript(header.transcript)
+        for key, record in records.items():
+            tool = self.runner.toolset.get(record.tool_name) if record.tool_id is not None else None
+            if tool is None and record.is_waiting:
+                raise ToolNotFoundError(f"The tool {record.tool_name!r} of a call that waits is gone", tool_call_id=key)
+            call = self._by_id[key] = LiveCall(self, record, tool, lambda _: None)
+            await call.restored()
+        self._calls = [self._by_id[key] for key in header.calls]
+
     def _finish(self) -> chunks.Chunk:
-        self._transcript.end_step()
         return chunks.StepFinish(
             run_id=self.id, reason=self.finish_reason or "other", is_continued=any(c.result for c in self._calls)
         )
@@ -256,6 +300,7 @@ class _Step:
         if run._busy:
             raise RuntimeError("A step of this run is running")
         run._busy = True
+        run._transcript.begin_step()
         run._provider, run.finish_reason, run._assistant, run._calls = self.provider, None, [], []
         helpers = [asyncio.ensure_future(self._pump(stream))]
         if run.abort_signal is not None:
@@ -271,8 +316,11 @@ class _Step:
             self.reader.close(failed=True)
             for call in self.calls.values():
                 await call.interrupted(self._reason(call))
+                call.record.shown = invocation(call)
+            run._transcript.end_text()
             run._assistant = self.reader.assistant(self._ids())
             run._busy = False
+            await run._saved.step(run, run._header())
         for chunk in self._ends():
             yield chunk
         if self.failure is not None:
@@ -357,7 +405,7 @@ class _Step:
         call = LiveCall(run, record, tool, lambda item: self.inbox.put_nowait(("call", item)))
         self.calls[event.call] = run._by_id[call_id] = call
         run._calls.append(call)
-        run._transcript.call(call)
+        run._transcript.call(call_id)
         return call
 
     async def _delta(self, call: LiveCall, text: str) -> list[chunks.Chunk]:
@@ -383,7 +431,6 @@ class _Step:
                     break
                 if call.last is not None:
                     ready.append(call.last)
-                self.run._transcript.settle(call)
             elif call.record.phase == "streaming" and not self.reader.finished:
                 break
             self.told += 1
@@ -396,7 +443,7 @@ class _Step:
             made = self._end_text()
         if transcript.open_text is None:
             start = chunks.ReasoningStart if reasoning else chunks.TextStart
-            made.append(start(run_id=self.run.id, id=transcript.start_text(reasoning)))
+            made.append(start(run_id=self.run.id, id=transcript.start_text(reasoning=reasoning)))
         delta = chunks.ReasoningDelta if reasoning else chunks.TextDelta
         return [*made, delta(run_id=self.run.id, id=transcript.text(text), text=text)]
 

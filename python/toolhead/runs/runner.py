@@ -16,6 +16,7 @@ from toolhead.runs.toolset import AnyTool, ToolSet
 from toolhead.transforms import TransformPolicy
 
 if TYPE_CHECKING:
+    from toolhead.runs.store import Store
     from toolhead.runs.live import ApprovalRequest
     from toolhead.transforms import TransformEvent
 
@@ -31,6 +32,7 @@ class ToolRunner:
         require_approval: whether calls need a person's approval: a flag, or a function of an `ApprovalRequest`, sync or
             async. A tool's own function decides alone; a tool's own flag adds to this.
         transform_policy: one function for all payloads, or a `TransformPolicy`, asked before the tools' own transforms.
+        store: where the runs are kept, for `load`.
         timeout: seconds for the bodies of tools that have no `timeout` of their own.
         reject_early: whether a call is answered as soon as its arguments can no longer become valid.
 
@@ -45,6 +47,7 @@ class ToolRunner:
         concurrency: int = 10,
         require_approval: RunnerApproval = None,
         transform_policy: TransformPolicy | Callable[[TransformEvent], Any] | None = None,
+        store: Store | None = None,
         timeout: float | None = None,
         reject_early: bool = False,
     ) -> None:
@@ -66,7 +69,9 @@ class ToolRunner:
                     for name, tool in tools.items()
                 }
             )
-        self._members = (tools, concurrency, require_approval, transform_policy, bool(reject_early))
+        if store is not None and not all(callable(getattr(store, name, None)) for name in ("read", "write", "delete")):
+            raise TypeError(f"store: expected a Store, got {type(store).__name__}")
+        self._members = (tools, concurrency, require_approval, transform_policy, bool(reject_early), store)
 
     @property
     def toolset(self) -> ToolSet:
@@ -92,6 +97,11 @@ class ToolRunner:
     def reject_early(self) -> bool:
         """Whether arguments that can no longer become valid are answered at once."""
         return self._members[4]
+
+    @property
+    def store(self) -> Store | None:
+        """Where the runs are kept."""
+        return self._members[5]
 
     def __repr__(self) -> str:
         return f"ToolRunner({self.toolset!r})"
@@ -130,3 +140,35 @@ class ToolRunner:
             abort_signal=abort_signal,
             agent={"agent_id": agent_id, "thread_id": thread_id, "resource_id": resource_id},
         )
+
+    async def load(
+        self,
+        run_id: str,
+        *,
+        request_context: RequestContext | Mapping[str, Any] | None = None,
+        messages: Sequence[Any] = (),
+        abort_signal: AbortSignal | None = None,
+        agent_id: str = "",
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+    ) -> Run:
+        """The run that was stored under `run_id`, by this process or another one. Arguments as for `run`.
+
+        Raises:
+            RunNotFoundError: there is none, or its step is not at its end.
+            ToolNotFoundError: a call of it waits for a tool that the runner does not have.
+            RuntimeError: the runner has no store.
+        """
+        if self.store is None:
+            raise RuntimeError("A runner without a store cannot load runs: ToolRunner(..., store=...)")
+        run = self.run(
+            request_context=request_context,
+            messages=messages,
+            abort_signal=abort_signal,
+            run_id=run_id,
+            agent_id=agent_id,
+            thread_id=thread_id,
+            resource_id=resource_id,
+        )
+        await run.read()
+        return run

@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any
 from toolhead.runs.sendable import sendable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolhead.runs.live import LiveCall
 
 
 class Transcript:
-    """Collects the parts of one assistant message, in their order."""
+    """Collects the parts of one assistant message, in their order. A call's part only names the call: what it shows is in
+    the call's record.
+    """
 
-    def __init__(self) -> None:
-        self._parts: list[dict[str, Any]] = []
-        self._calls: dict[str, dict[str, Any]] = {}
+    def __init__(self, parts: list[dict[str, Any]] | None = None) -> None:
+        self.parts: list[dict[str, Any]] = parts or []
         self._pieces: list[str] = []
         self._texts = 0
         self.open_text: tuple[str, bool] | None = None
         """Id of the text that is being written, and whether it is reasoning."""
 
-    def start_text(self, reasoning: bool) -> str:
+    def start_text(self, *, reasoning: bool) -> str:
         """A stretch of text begins; its id."""
         self._texts += 1
         text_id = f"{'reasoning' if reasoning else 'text'}-{self._texts}"
@@ -41,51 +44,43 @@ class Transcript:
         """The stretch ends; what it was."""
         ended, self.open_text = self.open_text, None
         if ended is not None:
-            self._parts.append({"type": "reasoning" if ended[1] else "text", "text": "".join(self._pieces)})
+            self.parts.append({"type": "reasoning" if ended[1] else "text", "text": "".join(self._pieces)})
             self._pieces.clear()
         return ended
 
-    def call(self, live: LiveCall) -> None:
+    def call(self, tool_call_id: str) -> None:
         """A call appeared."""
-        record = live.record
-        invocation = {"state": "call", "toolCallId": record.tool_call_id, "toolName": record.tool_name}
-        self._calls[record.tool_call_id] = invocation
-        self._parts.append({"type": "tool-invocation", "toolInvocation": invocation})
+        self.parts.append({"type": "tool-invocation", "toolCallId": tool_call_id})
 
-    def settle(self, live: LiveCall) -> None:
-        """A call has its result, or waits for an answer."""
-        record, views = live.record, live.views
-        invocation = self._calls[record.tool_call_id]
-        invocation["args"] = sendable(views.shown("transcript", ("input",), record.args))
-        outcome = record.outcome
-        if outcome is None:
-            invocation["state"] = "approval-requested" if record.phase == "approval" else "call"
-            return
-        if outcome.status in ("ok", "invalid"):
-            invocation["state"] = "result"
-            invocation["result"] = sendable(views.shown("transcript", ("output",), outcome.result))
-        elif outcome.status == "error":
-            invocation["state"] = "output-error"
-            invocation["error"] = sendable(views.shown("transcript", ("error",), outcome.result))
-        else:
-            invocation["state"] = "output-denied"
-            approval = {"id": record.tool_call_id, "approved": False, "reason": outcome.result}
-            invocation["approval"] = approval
+    def begin_step(self) -> None:
+        """A further step begins."""
+        if self.parts:
+            self.parts.append({"type": "step-start"})
 
-    def end_step(self) -> None:
-        """The step ended."""
-        self.end_text()
-        self._parts.append({"type": "step-start"})
-
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self, calls: Mapping[str, LiveCall]) -> list[dict[str, Any]]:
         """The message, or none when nothing was said."""
-        parts = self._parts[:-1] if self._parts and self._parts[-1]["type"] == "step-start" else self._parts[:]
-        if self._pieces and self.open_text is not None:
-            kind = "reasoning" if self.open_text[1] else "text"
-            parts = [*parts, {"type": kind, "text": "".join(self._pieces)}]
-        return [{"role": "assistant", "parts": [_copied(part) for part in parts]}] if parts else []
+        parts = []
+        for part in self.parts:
+            if part["type"] == "tool-invocation":
+                parts.append({"type": "tool-invocation", "toolInvocation": dict(calls[part["toolCallId"]].record.shown)})
+            else:
+                parts.append(dict(part))
+        return [{"role": "assistant", "parts": parts}] if parts else []
 
 
-def _copied(part: dict[str, Any]) -> dict[str, Any]:
-    invocation = part.get("toolInvocation")
-    return dict(part) if invocation is None else {**part, "toolInvocation": dict(invocation)}
+def invocation(live: LiveCall) -> dict[str, Any]:
+    """What the transcript shows of a call as it is now."""
+    record, views = live.record, live.views
+    shown: dict[str, Any] = {"state": "call", "toolCallId": record.tool_call_id, "toolName": record.tool_name}
+    if record.phase == "streaming" and not record.server:
+        return shown
+    shown["args"] = sendable(views.shown("transcript", ("input",), record.args))
+    outcome = record.outcome
+    if outcome is None:
+        return shown | {"state": "approval-requested"} if record.phase == "approval" else shown
+    if outcome.status in ("ok", "invalid"):
+        return shown | {"state": "result", "result": sendable(views.shown("transcript", ("output",), outcome.result))}
+    if outcome.status == "error":
+        return shown | {"state": "output-error", "error": sendable(views.shown("transcript", ("error",), outcome.result))}
+    answer = {"id": record.tool_call_id, "approved": False, "reason": outcome.result}
+    return shown | {"state": "output-denied", "approval": answer}
