@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolhead.cli.screen import to_text
 from toolhead.errors import ValidationError
-from toolhead.hooks import HOOKS
 from toolhead.runs import chunks
 from toolhead.runs.runner import ToolRunner
-from toolhead.tool_options import body_shape, is_async_callable
+from toolhead.tool_options import HOOKS, body_shape, is_async_callable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
