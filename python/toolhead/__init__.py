@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from toolhead.model_output import ModelOutput
     from toolhead.providers.definitions import ToolDefinitionWarning
     from toolhead.providers.registry import Provider
-    from toolhead.runs.calls import CallResult, PendingCall
-    from toolhead.runs.live import ApprovalRequest
+    from toolhead.runs.calls import ApprovalRequest, CallResult, PendingCall
     from toolhead.runs.run import Run
     from toolhead.runs.runner import ToolRunner
     from toolhead.runs.store import MemoryStore, SQLiteStore, Store
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
 
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
-    "ApprovalRequest": "toolhead.runs.live",
+    "ApprovalRequest": "toolhead.runs.calls",
     "CallResult": "toolhead.runs.calls",
     "ErrorEvent": "toolhead.hooks",
     "InputAvailableEvent": "toolhead.hooks",

@@ -1,19 +1,21 @@
 """The command line: `toolhead COMMAND`, or `python -m toolhead COMMAND`.
 
-Rules: spec/api.md section 9. One file a command; facts go to standard output, errors to standard error; the exit code is 0,
-1 for invalid data, 2 for wrong usage.
+Rules: spec/api.md section 9. One file a command; facts go to standard output, errors to standard error; the exit code
+is 0, 1 for invalid data, 2 for wrong usage.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from toolhead import __version__
 from toolhead.cli.errors import INTERRUPTED, USAGE, CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 COMMANDS = ("demo", "replay")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from importlib.resources import as_file, files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolhead.cli.recorded import load
 from toolhead.cli.screen import Screen
 from toolhead.cli.watch import watch
-from toolhead.runs.toolset import AnyTool
 from toolhead.tool import create_tool
+
+if TYPE_CHECKING:
+    import argparse
+
+    from toolhead.runs.toolset import AnyTool
 
 SUMMARY = "play recorded model streams through real tools"
 EXAMPLES = """examples:
@@ -171,7 +174,7 @@ def scenes() -> list[Scene]:
                     transform={
                         "display": {
                             "input": lambda event: {"password": "*" * len(event.input["password"])},
-                            "output": lambda event: {"found": True},
+                            "output": lambda _: {"found": True},
                         }
                     },
                     execute=secret,

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolhead.cli.errors import INVALID, CommandError
 from toolhead.providers.registry import provider_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
 
 FORMAT = "tool-stream/1"
 
@@ -33,7 +35,9 @@ class Recorded(NamedTuple):
     def origin(self) -> str:
         """Where it comes from, and its licence."""
         source = self.sidecar.get("source") or {}
-        kind = {"recorded": "recorded", "fixture": "SDK fixture", "synthetic": "synthetic"}.get(self.sidecar.get("kind", ""))
+        kind = {"recorded": "recorded", "fixture": "SDK fixture", "synthetic": "synthetic"}.get(
+            self.sidecar.get("kind", "")
+        )
         return ", ".join(filter(None, [kind, source.get("repo"), source.get("licence")]))
 
     def events(self) -> Iterator[bytes]:
@@ -61,7 +65,8 @@ class Recorded(NamedTuple):
 def load(path: Path, provider: str | None = None) -> Recorded:
     """The recorded stream at `path`, which may also be its sidecar.
 
-    Raises `CommandError`: the file is missing, has no sidecar while no provider is given, or the sidecar is of another form.
+    Raises `CommandError`: the file is missing, has no sidecar while no provider is given, or the sidecar has another
+    form.
     """
     if path.suffix == ".json":
         sidecar = _sidecar(path)
@@ -74,7 +79,9 @@ def load(path: Path, provider: str | None = None) -> Recorded:
         raise CommandError(f"{stream}: no such file")
     if provider is None:
         if "api" not in sidecar:
-            raise CommandError(f"{stream}: no sidecar ({stream.with_suffix('.json').name}) says which API this is: give --provider")
+            raise CommandError(
+                f"{stream}: no sidecar ({stream.with_suffix('.json').name}) says which API this is: give --provider"
+            )
         try:
             provider = provider_of(sidecar["api"])
         except ValueError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolhead.cli.errors import INVALID, CommandError
 from toolhead.cli.recorded import Recorded, load
@@ -13,12 +12,16 @@ from toolhead.cli.screen import Screen
 from toolhead.cli.watch import watch
 from toolhead.errors import DecodeError, SchemaError
 from toolhead.providers.registry import STREAMING
-from toolhead.runs.toolset import AnyTool
 from toolhead.tool import create_tool
 
+if TYPE_CHECKING:
+    import argparse
+
+    from toolhead.runs.toolset import AnyTool
+
 SUMMARY = "play a recorded model stream through tools"
-EXAMPLES = """The tools are those of the recorded request, with bodies that give back what they were given; a tool that the
-recording does not describe takes any arguments.
+EXAMPLES = """The tools are those of the recorded request, with bodies that give back what they were given; a tool that
+the recording does not describe takes any arguments.
 
 examples:
   toolhead replay streams/openai--openai-chat--001.sse
@@ -60,6 +63,8 @@ def _tool(recorded: Recorded, name: str, schema: Any) -> AnyTool:
         return {"received": input}
 
     try:
-        return create_tool(id="recorded", description=f"{name} of the recording", input_schema=schema, execute=give_back)
+        return create_tool(
+            id="recorded", description=f"{name} of the recording", input_schema=schema, execute=give_back
+        )
     except SchemaError as error:
         raise CommandError(f"{recorded.path}: the schema of the tool {name!r}: {error}", INVALID) from error

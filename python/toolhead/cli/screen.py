@@ -1,4 +1,4 @@
-"""What a run looks like in a terminal: each call as a block that is written anew with every event; elsewhere plain lines.
+"""What a run looks like in a terminal: each call as a block, written anew with every event; elsewhere plain lines.
 
 Both say the same facts. Nothing here knows how a call is run: it reads chunks and hooks.
 """
@@ -12,6 +12,7 @@ import sys
 import unicodedata
 from typing import Any, TextIO
 
+from toolhead._core import MISSING
 from toolhead.runs.sendable import sendable
 
 STYLES = {"head": "1", "name": "1;36", "label": "2", "good": "32", "bad": "31", "note": "33"}
@@ -35,11 +36,19 @@ class CallView:
 
     def lines(self) -> list[list[tuple[str, str]]]:
         """The block: lines of (style, text)."""
-        made = [[("name", f"  {self.name}"), ("label", f"  {self.call_id}"), ("note", f"  {self.note}" if self.note else "")]]
+        made = [
+            [
+                ("name", f"  {self.name}"),
+                ("label", f"  {self.call_id}"),
+                ("note", f"  {self.note}" if self.note else ""),
+            ]
+        ]
         for index, (field, text) in enumerate(fields(self.value)):
             made.append([("label", "arguments".ljust(LABEL) if index == 0 else " " * LABEL), ("", f"{field} = {text}")])
         if self.hooks:
-            made.append([("label", "hooks".ljust(LABEL)), ("", ", ".join(_times(*hook) for hook in self.hooks.items()))])
+            made.append(
+                [("label", "hooks".ljust(LABEL)), ("", ", ".join(_times(*hook) for hook in self.hooks.items()))]
+            )
         made += [[("label", label.ljust(LABEL)), (style, text)] for label, text, style in self.facts]
         return [made[0], *([("", "    "), *line] for line in made[1:])]
 
@@ -161,7 +170,7 @@ def fields(value: Any) -> list[tuple[str, str]]:
     """The arguments, one line a field of the top level."""
     if isinstance(value, dict):
         return [(str(key), to_text(member)) for key, member in value.items()]
-    return [] if value is None else [("value", to_text(value))]
+    return [] if value is None or value is MISSING else [("value", to_text(value))]
 
 
 def to_text(value: Any, limit: int = 240) -> str:
@@ -202,4 +211,4 @@ def _width(character: str) -> int:
 
 
 def _times(name: str, count: int) -> str:
-    return name if count == 1 else f"{name} ×{count}"
+    return name if count == 1 else f"{name} x{count}"

@@ -13,7 +13,7 @@ from toolhead.runs.runner import ToolRunner
 from toolhead.tool_options import HOOKS, body_shape, is_async_callable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from toolhead.cli.recorded import Recorded
     from toolhead.cli.screen import Screen
@@ -74,9 +74,7 @@ def _timed(body: Callable[..., Any], clock: dict[str, float]) -> Callable[[Any, 
     return called
 
 
-def _hook(
-    name: str, own: Callable[[Any], Any] | None, screen: Screen, clock: dict[str, float]
-) -> Callable[[Any], Any]:
+def _hook(name: str, own: Callable[[Any], Any] | None, screen: Screen, clock: dict[str, float]) -> Callable[[Any], Any]:
     async def hook(event: Any) -> None:
         call_id = event.tool_call_id
         if call_id in clock:
@@ -107,8 +105,9 @@ def show(screen: Screen, run: Run, chunk: chunks.Chunk) -> None:
             for issue in issues:
                 text = f"can no longer be valid from byte {offset}: {issue['pointer'] or '/'}: {issue['message']}"
                 screen.fact(call_id, "early", text, "bad")
-        case chunks.ToolCall(tool_call_id=call_id, args=args) if not isinstance(args, str):
-            screen.arguments(call_id, args, whole=True)
+        case chunks.ToolCall(tool_call_id=call_id, args=args):
+            # Text that is no JSON: what could be read of it stays.
+            screen.arguments(call_id, screen.calls[call_id].value if isinstance(args, str) else args, whole=True)
         case chunks.ToolResult() | chunks.ToolError() | chunks.ToolOutputDenied():
             _result(screen, run, chunk)
         case chunks.ToolOutput(tool_call_id=call_id, output=output):

@@ -165,8 +165,10 @@ class Reader:
         self._events.append(CallCompleted(call.number, cut_off, replacement))
 
     def end_marked(self, call: Call) -> None:
-        """The API marked the end of a call. Without any text the mark alone does not tell a call without arguments from
-        one that was cut off before its first word: what follows does.
+        """The API marked the end of a call.
+
+        Without any text the mark alone does not tell a call without arguments from one that was cut off before its
+        first word: what follows does.
         """
         if call.text or call.merged is not None:
             self.complete(call)

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from toolhead.errors import ToolError, ToolExecutionError
+
 Phase: TypeAlias = Literal["streaming", "available", "approval", "running", "suspended", "client", "done"]
 """`client`: the tool has no body here; somebody else gives the result."""
 
@@ -34,7 +36,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Status
     result: Any = None
-    """The output (`ok`), the dict form of the `ValidationError` (`invalid`), the error (`error`), the reason (`denied`)."""
+    """The output (`ok`), the `ValidationError` as a dict (`invalid`), the error (`error`), the reason (`denied`)."""
     message: str = ""
     """The text for the model where the status is not `ok`."""
     model_output: dict[str, Any] | None = None
@@ -147,3 +149,31 @@ class PendingCall(msgspec.Struct, frozen=True, kw_only=True):
             "payload": self.payload,
             "resumeSchema": self.resume_schema,
         }
+
+
+class ApprovalRequest:
+    """What a runner's `require_approval` is asked: which call, with which validated input, in which context."""
+
+    __slots__ = ("context", "input", "tool_call_id", "tool_name")
+
+    def __init__(self, tool_name: str, tool_call_id: str) -> None:
+        self.tool_name = tool_name
+        self.tool_call_id = tool_call_id
+        self.input: Any = None
+        self.context: Any = None
+
+    def of(self, input: Any, context: Any) -> ApprovalRequest:
+        """The request with its input and context."""
+        self.input, self.context = input, context
+        return self
+
+
+def error_form(error: ToolError) -> dict[str, Any]:
+    """The error in the form of a chunk. What a body raised keeps its text and its cause."""
+    if not isinstance(error, ToolExecutionError):
+        return {"name": type(error).__name__, "message": str(error)}
+    cause = error.__cause__
+    told: dict[str, Any] = {"name": "Error", "message": str(error), "id": "TOOL_EXECUTION_FAILED"}
+    if cause is not None:
+        told["cause"] = {"name": type(cause).__name__, "message": str(cause)}
+    return told

@@ -49,8 +49,8 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     def to_dict(self, *, view: View = "display") -> dict[str, Any]:
         """The JSON form, in Mastra's names.
 
-        `display` and `transcript` show what the tool's transform lets through, and everything where it has none for the
-        target; `raw` shows everything, with both projections under `metadata.mastra.toolPayloadTransform`.
+        `display` and `transcript` show what the tool's transform lets through, and everything where it has none for
+        the target; `raw` shows everything, with both projections under `metadata.mastra.toolPayloadTransform`.
         """
         payload: dict[str, Any] = {}
         shown = None if view == "raw" else self.projections.get(view)
@@ -77,7 +77,7 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
         return shown[phase]
 
     def _finish(self, payload: dict[str, Any], *, hidden: bool) -> None:
-        """What a chunk adds to its payload; `hidden`: the view is not the raw one and the tool has a transform for it."""
+        """What a chunk adds to its payload; `hidden`: the tool has a transform for this view."""
 
 
 class StepStart(Chunk, frozen=True, kw_only=True):

@@ -26,8 +26,10 @@ from toolhead.errors import (
 )
 from toolhead.model_output import map_output
 from toolhead.observe import is_configured, tool_span
+from toolhead.providers.answers import Answer
 from toolhead.runs import chunks
-from toolhead.runs.calls import CallResult, Outcome, PendingCall
+from toolhead.runs.arguments import ArgumentStream
+from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCall, error_form
 from toolhead.runs.sendable import sendable
 from toolhead.runs.views import CallViews
 from toolhead.schema_sources import Refused
@@ -36,7 +38,6 @@ from toolhead.suspend import Suspension
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from toolhead._core import Issue
     from toolhead.runs.calls import CallRecord
     from toolhead.runs.run import Run
     from toolhead.runs.toolset import AnyTool
@@ -44,13 +45,12 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("toolhead")
 
 APPROVAL_TEXT = json.dumps(approval.APPROVAL_SCHEMA)
-_MENDABLE_KEYWORDS = frozenset({"anyOf", "oneOf", "enum", "const"})
-_MENDABLE_TYPES = ("got string", "got null")
 
 
 class LiveCall:
-    """A call while its run is in memory. `post` takes what happens while nobody awaits it: chunks, and the call itself
-    when it has its result or waits for an answer.
+    """A call while its run is in memory.
+
+    `post` takes what happens while nobody awaits it: chunks, and the call itself when it has its result or waits.
     """
 
     def __init__(self, run: Run, record: CallRecord, tool: AnyTool | None, post: Callable[[Any], None]) -> None:
@@ -68,75 +68,38 @@ class LiveCall:
         self.refused_answer: ValidationError | None = None
         """Why the answer was refused: the call still waits."""
         self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
-        self._stream: Any = None
-        self._pieces: list[str] = []
-        self._rejection: list[Issue] = []
+        self.arguments = ArgumentStream(tool)
 
     # ------------------------------------------------------------------------------------- while it streams
 
     async def started(self) -> list[chunks.Chunk]:
         """The model began the call."""
-        if self.tool is not None:
-            self._stream = self.tool.stream_input()
-            await self._hook("on_input_start", hooks.InputStartEvent, messages=self.run.input_messages)
+        await self._hook("on_input_start", hooks.InputStartEvent, messages=self.run.input_messages)
         return [chunks.InputStreamingStart(**self._named, **self._origin)]
 
     async def delta(self, text: str) -> list[chunks.Chunk]:
         """More argument text came; an empty piece says nothing."""
         if not text or self.record.phase != "streaming":
             return []
-        self._pieces.append(text)
-        rejected = self._follow(text)
-        value = None if self._stream is None else self._stream.value
-        await self._hook(
-            "on_input_delta",
-            hooks.InputDeltaEvent,
-            input_text_delta=text,
-            value=value,
-            messages=self.run.input_messages,
-        )
+        is_verdict = self.arguments.push(text)
+        value = self.arguments.value
+        messages = self.run.input_messages
+        await self._hook("on_input_delta", hooks.InputDeltaEvent, input_text_delta=text, value=value, messages=messages)
         projections = await self.views.delta(text)
-        made: list[chunks.Chunk] = [
-            chunks.ToolCallDelta(**self._named, args_text_delta=text, value=value, projections=projections)
-        ]
-        if rejected:
-            issues = tuple({"pointer": i.pointer, "keyword": i.keyword, "message": i.message} for i in rejected)
-            offset = getattr(rejected[0], "offset", None) or 0
-            await self.views.add("error", {"error": {"name": "ValidationError", "issues": issues}})
-            projections = self.views.of("error")
-            made.append(chunks.ToolInputRejected(**self._named, offset=offset, issues=issues, projections=projections))
-        return made
+        made = [chunks.ToolCallDelta(**self._named, args_text_delta=text, value=value, projections=projections)]
+        return [*made, await self._rejected()] if is_verdict else [*made]
 
-    def _follow(self, text: str) -> list[Issue]:
-        """Pushes `text`; the issues, once, when the arguments can no longer become valid, not even by repair."""
-        if self._stream is None or self._rejection:
-            return []
-        try:
-            state = self._stream.push(text)
-        except DecodeError:
-            self._stream, self._pieces = None, ["".join(self._pieces)]  # the call path tells why, from the whole text
-            return []
-        if state == "rejected":
-            self._rejection = [issue for issue in self._stream.issues if not self._may_mend(issue)]
-        return self._rejection
-
-    def _may_mend(self, issue: Issue) -> bool:
-        """Whether the repair of the input may still make good what `issue` says."""
-        if self.tool is None or not self.tool.repair_input:
-            return False
-        return issue.keyword in _MENDABLE_KEYWORDS or issue.message.endswith(_MENDABLE_TYPES)
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether the arguments can no longer become valid."""
-        return bool(self._rejection)
+    async def _rejected(self) -> chunks.Chunk:
+        issues = self.arguments.rejection
+        told = tuple({"pointer": i.pointer, "keyword": i.keyword, "message": i.message} for i in issues)
+        await self.views.add("error", {"error": {"name": "ValidationError", "issues": told}})
+        offset = getattr(issues[0], "offset", None) or 0
+        return chunks.ToolInputRejected(**self._named, offset=offset, issues=told, projections=self.views.of("error"))
 
     async def completed(self, *, cut_off: bool, replacement: str | None) -> list[chunks.Chunk]:
         """No more text will come."""
-        self.record.args_text = "".join(self._pieces) if replacement is None else replacement
+        self.record.args_text = self.arguments.text if replacement is None else replacement
         self.record.cut_off = cut_off
-        self._pieces = []
-        self._stream = None
         args = self.record.args
         await self.views.add("input", {"input": args})
         text = self.record.args_text
@@ -226,8 +189,12 @@ class LiveCall:
             chunks.ToolOutputDenied(**self._named, args=args, reason=reason, projections=self.views.of("approval")),
         )
 
+    def begin_answer(self, post: Callable[[Any], None]) -> None:
+        """Somebody's answer begins to be worked on; what happens goes to `post`."""
+        self.is_answered, self.last, self.refused_answer, self.post = True, None, None, post
+
     def check_digest(self) -> None:
-        """An answer holds for the tool, the call and the arguments that were asked about. Raises `NotSuspendedError`."""
+        """An answer holds for the tool, call and arguments that were asked about. Raises `NotSuspendedError`."""
         if self.tool is None or self.record.digest != self._digest(self.tool):
             text = "The tool or the arguments of the call are not those that the question was about"
             raise NotSuspendedError(text, tool_id=self.record.tool_id, tool_call_id=self.record.tool_call_id)
@@ -264,14 +231,14 @@ class LiveCall:
     async def interrupted(self, error: ToolError) -> None:
         """The step ends before the call has a result: this is it."""
         if self.record.phase != "done" and not self.record.is_waiting and not self.record.server:
-            self.record.args_text = self.record.args_text or "".join(self._pieces)
+            self.record.args_text = self.record.args_text or self.arguments.text
             await self._failed(error)
 
     async def answer_early(self) -> None:
         """The arguments can no longer become valid: the result is that, before the model has written the rest."""
         assert self.tool is not None  # noqa: S101  only a tool's schema rejects
-        self.record.args_text = "".join(self._pieces)
-        await self._refused(ValidationError(self._rejection, phase="input", tool_id=self.tool.id))
+        self.record.args_text = self.arguments.text
+        await self._refused(ValidationError(self.arguments.rejection, phase="input", tool_id=self.tool.id))
 
     # ------------------------------------------------------------------------------------------------ steps
 
@@ -411,7 +378,7 @@ class LiveCall:
         await self._failed(failure)
 
     async def _failed(self, error: ToolError) -> None:
-        args, told = self.record.args, _told(error)
+        args, told = self.record.args, error_form(error)
         await self._error_hook(error.__cause__ if isinstance(error, ToolExecutionError) and error.__cause__ else error)
         await self.views.add("input", {"input": args})
         await self.views.add("error", {"input": args, "error": {"name": told["name"], "message": told["message"]}})
@@ -439,9 +406,9 @@ class LiveCall:
         record = self.record
         args = self.views.shown("display", ("approval", "input"), record.args)
         if record.phase != "suspended":
-            schema = APPROVAL_TEXT if record.phase == "approval" else None
-            kind = "approval" if record.phase == "approval" else "client"
-            return PendingCall(**self._about, kind=kind, args=args, resume_schema=schema)
+            if record.phase == "approval":
+                return PendingCall(**self._about, kind="approval", args=args, resume_schema=APPROVAL_TEXT)
+            return PendingCall(**self._about, kind="client", args=args)
         payload = self.views.shown("display", ("suspend",), record.suspend_payload)
         schema = None if self.tool is None else _schema_text(self.tool, "resume_schema")
         return PendingCall(**self._about, kind="suspended", args=args, payload=payload, resume_schema=schema)
@@ -488,6 +455,20 @@ class LiveCall:
         await self._hook("on_error", hooks.ErrorEvent, tool_name=name, error=error, messages=messages)
 
     @property
+    def provider_id(self) -> str:
+        """The id in the conversation: the provider's own, or ours where it sent none."""
+        return self.record.provider_id or self.record.tool_call_id
+
+    @property
+    def answer(self) -> Answer:
+        """What the model is given."""
+        record = self.record
+        assert record.outcome is not None  # noqa: S101  asked of calls that have their result
+        return Answer(
+            self.provider_id, record.provider_id is not None, record.called, record.kind, record.outcome.answer()
+        )
+
+    @property
     def _where(self) -> dict[str, Any]:
         return {"tool_id": self.record.tool_id, "tool_call_id": self.record.tool_call_id}
 
@@ -513,22 +494,6 @@ class LiveCall:
         self.post(chunks.Custom(run_id=self.run.id, chunk=chunk))
 
 
-class ApprovalRequest:
-    """What a runner's `require_approval` is asked: which call, with which validated input, in which context."""
-
-    __slots__ = ("context", "input", "tool_call_id", "tool_name")
-
-    def __init__(self, tool_name: str, tool_call_id: str) -> None:
-        self.tool_name = tool_name
-        self.tool_call_id = tool_call_id
-        self.input: Any = None
-        self.context: Any = None
-
-    def of(self, input: Any, context: Any) -> ApprovalRequest:
-        self.input, self.context = input, context
-        return self
-
-
 class _Writer(ToolWriter):
     """Sends partial output to who reads the run."""
 
@@ -542,17 +507,6 @@ class _Writer(ToolWriter):
         self._live.send(chunk)
 
 
-def _told(error: ToolError) -> dict[str, Any]:
-    """The error in the form of a chunk. What a body raised keeps its text and its cause."""
-    if not isinstance(error, ToolExecutionError):
-        return {"name": type(error).__name__, "message": str(error)}
-    cause = error.__cause__
-    told: dict[str, Any] = {"name": "Error", "message": str(error), "id": "TOOL_EXECUTION_FAILED"}
-    if cause is not None:
-        told["cause"] = {"name": type(cause).__name__, "message": str(cause)}
-    return told
-
-
 def _schema_text(tool: AnyTool, option: str) -> str | None:
-    schema = tool._schemas.get(option)
+    schema = tool._schemas.get(option)  # noqa: SLF001  the compiled form has no public name
     return None if schema is None else json.dumps(schema.json_schema)

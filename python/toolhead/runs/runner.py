@@ -5,19 +5,20 @@ Rules: spec/api.md section 6. Immutable, and shared by a whole service; everythi
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolhead.abort import AbortSignal
 from toolhead.request_context import RequestContext
 from toolhead.runs.run import Run
+from toolhead.runs.step import new_id
 from toolhead.runs.toolset import AnyTool, ToolSet
 from toolhead.transforms import TransformPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from toolhead.runs.calls import ApprovalRequest
     from toolhead.runs.store import Store
-    from toolhead.runs.live import ApprovalRequest
     from toolhead.transforms import TransformEvent
 
 RunnerApproval: TypeAlias = "bool | Callable[[ApprovalRequest], Any] | None"
@@ -124,7 +125,9 @@ class ToolRunner:
             messages: the conversation so far, handed to hooks and bodies as it is.
             abort_signal: ends the run: bodies are stopped, open calls get a `ToolAbortedError`.
             run_id: an id of the caller's own; else one is made.
-            agent_id, thread_id, resource_id: told to the bodies in `context.agent`.
+            agent_id: told to the bodies in `context.agent`, like the next two.
+            thread_id: the conversation's id.
+            resource_id: whose conversation it is.
         """
         if run_id is not None and (not isinstance(run_id, str) or not run_id):
             raise ValueError(f"run_id: expected a text that is not empty, got {run_id!r}")
@@ -134,7 +137,7 @@ class ToolRunner:
             request_context = RequestContext(request_context)
         return Run(
             self,
-            run_id or f"run_{secrets.token_hex(12)}",
+            run_id or f"run_{new_id()}",
             request_context=request_context,
             messages=messages,
             abort_signal=abort_signal,

@@ -1,7 +1,7 @@
 """A run as records: what is written of it, and how it is read back.
 
-Rules: spec/api.md section 6. One record for the run, one for each call; the request context is never written: who goes on
-with the run brings it.
+Rules: spec/api.md section 6. One record for the run, one for each call; the request context is never written: who goes
+on with the run brings it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolhead.runs.store import HEADER
 
 if TYPE_CHECKING:
     from toolhead.runs.live import LiveCall
-    from toolhead.runs.run import Run
+    from toolhead.runs.state import RunState
     from toolhead.runs.store import Store
 
 VERSION = 1
@@ -45,12 +45,19 @@ class Saved:
         self._run_id = run_id
         self._versions: dict[str, int] = {}
 
-    async def step(self, run: Run, header: Header) -> None:
-        """Writes the run and the calls of its latest step. Raises `RuntimeError` when the run's id is somebody else's."""
+    async def step(self, state: RunState) -> None:
+        """Writes the run and the calls of its latest step. Raises `RuntimeError` when the id is somebody else's."""
         if self.store is None:
             return
-        for call in run.calls:
+        for call in state.calls:
             await self._write(call.record.tool_call_id, _encoded(call.record))
+        header = Header(
+            provider=state.provider or "",
+            finish_reason=state.finish_reason,
+            assistant=state.assistant,
+            calls=[call.record.tool_call_id for call in state.calls],
+            transcript=state.transcript.parts,
+        )
         await self._write(HEADER, _encoded(header))
 
     async def claim(self, call: LiveCall) -> None:
@@ -76,7 +83,9 @@ class Saved:
         self._versions = {key: stored.version for key, stored in records.items()}
         header = msgspec.json.decode(records[HEADER].data, type=Header)
         if header.version != VERSION:
-            raise RunNotFoundError(f"The run {self._run_id!r} was stored in form {header.version}; this reads {VERSION}")
+            raise RunNotFoundError(
+                f"The run {self._run_id!r} was stored in form {header.version}; this reads {VERSION}"
+            )
         calls = {
             key: msgspec.json.decode(stored.data, type=CallRecord) for key, stored in records.items() if key != HEADER
         }

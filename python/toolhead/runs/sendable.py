@@ -1,7 +1,7 @@
 """Any value a body may return, as JSON that can be sent and stored.
 
-Rules: section 13 of the behaviour document. Where an output schema stands, the value is JSON already; without one a body
-may return anything, and one odd value must not cost the run its other results.
+Rules: section 13 of the behaviour document. Where an output schema stands, the value is JSON already; without one a
+body may return anything, and one odd value must not cost the run its other results.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _END = object()
 
 
 async def items_of(stream: Any) -> AsyncIterator[Any]:
-    """The items of `stream`: an (async) iterable of them, an HTTP response, one whole response, or a coroutine of these.
+    """The items of `stream`: an (async) iterable of them, an HTTP response, one whole response, or a coroutine of one.
 
     Raises `TypeError` for anything else.
     """

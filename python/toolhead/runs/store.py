@@ -1,7 +1,7 @@
 """Where runs that wait are kept between requests and processes.
 
-Rules: spec/api.md section 6: records are versioned JSON, one for each (run, call), written by compare-and-swap, so that of
-two who answer a call at once one wins and the other is told. A store knows nothing of what it keeps.
+Rules: spec/api.md section 6: records are versioned JSON, one for each (run, call), written by compare-and-swap, so that
+of two who answer a call at once one wins and the other is told. A store knows nothing of what it keeps.
 """
 
 from __future__ import annotations

@@ -7,11 +7,16 @@ and the stand-in, the name and the tool's id all find the tool again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from toolhead.providers.definitions import Definition, wire_names
 from toolhead.providers.registry import Provider, adapter
 from toolhead.tool import Tool
+
+if TYPE_CHECKING:
+    from toolhead.tool_options import MCPToolProperties
 
 AnyTool: TypeAlias = Tool[Any, Any]
 
@@ -29,7 +34,7 @@ class ToolSet(Mapping[str, AnyTool]):
 
     def __init__(self, tools: Iterable[AnyTool] | Mapping[str, AnyTool] = ()) -> None:
         if isinstance(tools, ToolSet):
-            self._tools: dict[str, AnyTool] = tools._tools
+            self._tools: dict[str, AnyTool] = dict(tools)
             return
         self._tools = {}
         named = tools.items() if isinstance(tools, Mapping) else ((getattr(tool, "id", None), tool) for tool in tools)
@@ -57,8 +62,8 @@ class ToolSet(Mapping[str, AnyTool]):
     def definitions(self, provider: Provider) -> list[dict[str, Any]]:
         """The tools in the form in which a request to `provider` describes them.
 
-        What the provider does not take gives a `ToolDefinitionWarning` naming tool and option. Raises `ValueError` for an
-        unknown provider.
+        What the provider does not take gives a `ToolDefinitionWarning` naming tool and option. Raises `ValueError` for
+        an unknown provider.
         """
         speaks = adapter(provider)
         wire = wire_names(provider, self._tools)
@@ -86,5 +91,21 @@ def describe(name: str, tool: AnyTool) -> Definition:
         options=tool.provider_options or {},
         examples=tuple(tool.input_examples or ()),
         title=tool.title,
-        mcp=tool.mcp.to_dict() if tool.mcp is not None else {},
+        mcp={} if tool.mcp is None else mcp_properties(tool.mcp),
     )
+
+
+def mcp_properties(properties: MCPToolProperties) -> dict[str, Any]:
+    """`annotations` and `_meta` in their wire form: what is not set is not sent."""
+    wire: dict[str, Any] = {}
+    if properties.annotations is not None:
+        hints = msgspec.to_builtins(properties.annotations)
+        wire["annotations"] = {_camel(name): value for name, value in hints.items() if value is not None}
+    if properties.meta is not None:
+        wire["_meta"] = dict(properties.meta)
+    return wire
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,6 +1,6 @@
 """A run as a message to store: text, and each call with its arguments and its result as the transcript may show them.
 
-Rules: spec/api.md section 6 (`transform`, target `transcript`). Projections are applied here, before anything is stored.
+Rules: spec/api.md section 6 (`transform`, target `transcript`). Projections are applied before anything is stored.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 class Transcript:
-    """Collects the parts of one assistant message, in their order. A call's part only names the call: what it shows is in
-    the call's record.
+    """Collects the parts of one assistant message, in their order.
+
+    A call's part only names the call: what it shows is in the call's record.
     """
 
     def __init__(self, parts: list[dict[str, Any]] | None = None) -> None:
@@ -62,7 +63,9 @@ class Transcript:
         parts = []
         for part in self.parts:
             if part["type"] == "tool-invocation":
-                parts.append({"type": "tool-invocation", "toolInvocation": dict(calls[part["toolCallId"]].record.shown)})
+                parts.append(
+                    {"type": "tool-invocation", "toolInvocation": dict(calls[part["toolCallId"]].record.shown)}
+                )
             else:
                 parts.append(dict(part))
         return [{"role": "assistant", "parts": parts}] if parts else []
@@ -81,6 +84,9 @@ def invocation(live: LiveCall) -> dict[str, Any]:
     if outcome.status in ("ok", "invalid"):
         return shown | {"state": "result", "result": sendable(views.shown("transcript", ("output",), outcome.result))}
     if outcome.status == "error":
-        return shown | {"state": "output-error", "error": sendable(views.shown("transcript", ("error",), outcome.result))}
+        return shown | {
+            "state": "output-error",
+            "error": sendable(views.shown("transcript", ("error",), outcome.result)),
+        }
     answer = {"id": record.tool_call_id, "approved": False, "reason": outcome.result}
     return shown | {"state": "output-denied", "approval": answer}

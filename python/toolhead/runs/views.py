@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolhead.runs.chunks import NOTHING, Projections
-from toolhead.transforms import TARGETS, Projection, ToolPayloadTransform, TransformPhase, TransformPolicy, project, wire_phase
+from toolhead.transforms import (
+    TARGETS,
+    Projection,
+    ToolPayloadTransform,
+    TransformPhase,
+    TransformPolicy,
+    project,
+    wire_phase,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +67,7 @@ class CallViews:
         return next((projection for projection in found if not projection.is_hidden), found[-1]).value
 
     async def _project(self, phase: TransformPhase, payload: Mapping[str, Any]) -> dict[str, Projection]:
-        found = {}
+        found: dict[str, Projection] = {}
         for target in TARGETS:
             projection = await project(
                 self._transform,

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from toolhead.providers.events import ArgumentsDelta, CallCompleted, CallStarted, Event
 from toolhead.providers.registry import provider_of, reader_for
 
@@ -36,7 +35,9 @@ def calls(events: list[Event]) -> list[dict[str, Any]]:
         match event:
             case CallStarted(call=number, id=id, name=name, kind=kind, server=server):
                 assert number == len(found)
-                found.append({"id": id, "name": name, "kind": kind, "text": "", "ended": False, "server": server, "deltas": 0})
+                found.append(
+                    {"id": id, "name": name, "kind": kind, "text": "", "ended": False, "server": server, "deltas": 0}
+                )
             case ArgumentsDelta(call=number, text=text):
                 assert not found[number]["ended"]
                 found[number]["text"] += text

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from toolhead.providers.answers import Answer
 from toolhead.providers.registry import adapter, provider_of, reader_for
 
@@ -31,7 +30,10 @@ def exchange(path: Path, provider: str) -> list[dict[str, Any]]:
         {"type": "text", "value": "fine"},
         {"type": "json", "value": {"ok": True, "n": [1, None]}},
         {"type": "error-text", "value": "It broke"},
-        {"type": "content", "value": [{"type": "text", "text": "a"}, {"type": "image-data", "data": "aGk=", "mediaType": "image/png"}]},
+        {
+            "type": "content",
+            "value": [{"type": "text", "text": "a"}, {"type": "image-data", "data": "aGk=", "mediaType": "image/png"}],
+        },
         {"type": "json", "value": [1, 2]},
     ]
     answers = [
@@ -87,7 +89,7 @@ def list_all(value: Any) -> Any:
 @cache
 def gemini() -> Callable[[Any], Any]:
     types = pytest.importorskip("google.genai.types")
-    return lambda message: types.Content.model_validate(message)
+    return types.Content.model_validate
 
 
 @cache

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-
 from toolhead.errors import DecodeError
 from toolhead.providers.events import ArgumentsDelta, CallCompleted, CallStarted, Event, Finished, TextDelta
 from toolhead.providers.registry import adapter, provider_of, reader_for
@@ -84,7 +83,10 @@ def test_a_call_ends_when_the_next_starts_and_its_text_is_whole():
 
 def test_whole_text_alone_does_not_end_a_call():
     events = read(
-        "openai-chat", chat({"index": 0, "id": "a", "name": "f", "arguments": "12"}), chat({"index": 0, "arguments": "3"}), END
+        "openai-chat",
+        chat({"index": 0, "id": "a", "name": "f", "arguments": "12"}),
+        chat({"index": 0, "arguments": "3"}),
+        END,
     )
     assert texts(events) == ["123"]
     assert [type(event) for event in events][-2:] == [CallCompleted, Finished]
@@ -101,7 +103,9 @@ def test_objects_that_grow_are_merged_before_they_become_text():
 
 
 def test_two_entries_of_one_message_are_two_calls_without_index_and_id():
-    message = {"tool_calls": [{"function": {"name": "f", "arguments": {}}}, {"function": {"name": "f", "arguments": {}}}]}
+    message = {
+        "tool_calls": [{"function": {"name": "f", "arguments": {}}}, {"function": {"name": "f", "arguments": {}}}]
+    }
     events = read("openai-chat", {"choices": [{"message": message, "finish_reason": "tool_calls"}]})
     assert texts(events) == ["{}", "{}"]
 
@@ -118,7 +122,9 @@ def test_one_id_for_two_calls_is_two_calls():
 
 def test_empty_pieces_change_nothing():
     pieces = ["", '{"a":', "", "1}", ""]
-    events = read("openai-chat", chat({"index": 0, "name": "f"}), *(chat({"index": 0, "arguments": p}) for p in pieces), END)
+    events = read(
+        "openai-chat", chat({"index": 0, "name": "f"}), *(chat({"index": 0, "arguments": p}) for p in pieces), END
+    )
     assert texts(events) == ['{"a":1}']
 
 
@@ -130,7 +136,11 @@ def test_the_reason_of_the_finish_says_whether_a_call_was_cut_off(finish: str, e
 
 def test_a_broken_stream_cuts_its_open_calls_off():
     assert cut_off(read("openai-chat", chat({"index": 0, "name": "f", "arguments": ""}), failed=True)) == [True]
-    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}}}
+    start = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}},
+    }
     assert cut_off(read("anthropic", start)) == [True]
 
 
@@ -140,7 +150,10 @@ def test_the_input_of_a_block_start_is_a_placeholder_when_text_follows():
         return read(
             "anthropic",
             {"type": "content_block_start", "index": 0, "content_block": start},
-            *({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": d}} for d in deltas),
+            *(
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": d}}
+                for d in deltas
+            ),
             {"type": "content_block_stop", "index": 0},
         )
 
@@ -152,7 +165,11 @@ def test_the_input_of_a_block_start_is_a_placeholder_when_text_follows():
 
 EMPTY = {
     "anthropic": (
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}},
+        },
         {"type": "content_block_stop", "index": 0},
         lambda reason: {"type": "message_delta", "delta": {"stop_reason": reason}},
         ("tool_use", "max_tokens"),
@@ -164,7 +181,11 @@ EMPTY = {
         ("tool_use", "max_tokens"),
     ),
     "cohere": (
-        {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "f"}}}}},
+        {
+            "type": "tool-call-start",
+            "index": 0,
+            "delta": {"message": {"tool_calls": {"id": "a", "function": {"name": "f"}}}},
+        },
         {"type": "tool-call-end", "index": 0},
         lambda reason: {"type": "message-end", "delta": {"finish_reason": reason}},
         ("TOOL_CALL", "MAX_TOKENS"),
@@ -194,7 +215,9 @@ WHOLE = {
             {
                 "message": {
                     "content": "On it.",
-                    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}],
+                    "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+                    ],
                 },
                 "finish_reason": "tool_calls",
             }
@@ -210,19 +233,28 @@ WHOLE = {
     },
     "anthropic": {
         "type": "message",
-        "content": [{"type": "text", "text": "On it."}, {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}],
+        "content": [
+            {"type": "text", "text": "On it."},
+            {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}},
+        ],
         "stop_reason": "tool_use",
     },
     "gemini": {
         "candidates": [
             {
-                "content": {"parts": [{"text": "On it."}, {"functionCall": {"id": "c1", "name": "f", "args": {"a": 1}}}]},
+                "content": {
+                    "parts": [{"text": "On it."}, {"functionCall": {"id": "c1", "name": "f", "args": {"a": 1}}}]
+                },
                 "finishReason": "STOP",
             }
         ]
     },
     "bedrock": {
-        "output": {"message": {"content": [{"text": "On it."}, {"toolUse": {"toolUseId": "c1", "name": "f", "input": {"a": 1}}}]}},
+        "output": {
+            "message": {
+                "content": [{"text": "On it."}, {"toolUse": {"toolUseId": "c1", "name": "f", "input": {"a": 1}}}]
+            }
+        },
         "stopReason": "tool_use",
     },
     "cohere": {

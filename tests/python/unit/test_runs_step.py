@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-
+from toolhead.abort import AbortController
 from toolhead.errors import DecodeError, ToolAbortedError, ToolExecutionError, ToolNotFoundError, ValidationError
 from toolhead.runs.chunks import Chunk
 from toolhead.runs.runner import ToolRunner
@@ -19,7 +19,9 @@ def weather(**options: Any) -> Any:
     async def execute(input: dict[str, Any]) -> dict[str, Any]:
         return {"city": input["city"], "degrees": 21}
 
-    return create_tool(**{"id": "weather", "description": "Weather", "input_schema": CITY, "execute": execute, **options})
+    return create_tool(
+        **{"id": "weather", "description": "Weather", "input_schema": CITY, "execute": execute, **options}
+    )
 
 
 def entry(index: int, text: str, *, name: str | None = None, id: str | None = None) -> dict[str, Any]:
@@ -41,6 +43,11 @@ def end(reason: str = "tool_calls") -> dict[str, Any]:
 
 async def collect(run: Any, *items: Any, provider: str = "openai-chat") -> list[Chunk]:
     return [chunk async for chunk in run.step(list(items), provider=provider)]
+
+
+async def drained(step: AsyncIterator[Chunk], into: list[Chunk]) -> None:
+    async for chunk in step:
+        into.append(chunk)  # noqa: PERF401  what came before a raise is what the test is about
 
 
 def types(chunks: list[Chunk]) -> list[str]:
@@ -170,7 +177,7 @@ async def test_one_bad_call_never_disturbs_another():
 
 async def test_text_for_no_arguments_is_an_empty_object_and_a_cut_off_text_never_is():
     seen: list[Any] = []
-    tool = create_tool(id="ping", description="Ping", execute=lambda input: seen.append(input), run_sync_in="inline")
+    tool = create_tool(id="ping", description="Ping", execute=seen.append, run_sync_in="inline")
     run = ToolRunner([tool]).run()
     await collect(run, call(0, "ping", ""), end())
     assert seen == [{}]
@@ -206,7 +213,7 @@ async def test_missing_and_repeated_ids_get_their_own_result_and_go_back_as_they
 async def test_server_side_calls_are_reported_and_not_run():
     start = {"type": "server_tool_use", "id": "s1", "name": "weather", "input": {}}
     delta = {"type": "input_json_delta", "partial_json": '{"city":"Rome"}'}
-    run = ToolRunner([weather(execute=lambda input: pytest.fail("must not run"))]).run()
+    run = ToolRunner([weather(execute=lambda _: pytest.fail("must not run"))]).run()
     chunks = await collect(
         run,
         {"type": "content_block_start", "index": 0, "content_block": start},
@@ -228,10 +235,9 @@ async def test_a_broken_stream_raises_after_every_call_has_its_result():
         raise ConnectionError("gone")
 
     run = ToolRunner([weather()]).run()
-    chunks = []
-    with pytest.raises(ConnectionError):  # noqa: PT012
-        async for chunk in run.step(stream(), provider="openai-chat"):
-            chunks.append(chunk)
+    chunks: list[Chunk] = []
+    with pytest.raises(ConnectionError):
+        await drained(run.step(stream(), provider="openai-chat"), chunks)
     assert [result.status for result in run.results] == ["ok", "error"]
     assert types(chunks)[-2:] == ["tool-result", "tool-error"]
     assert len(run.messages()) == 3
@@ -274,8 +280,6 @@ async def test_a_reader_that_goes_away_leaves_no_task_and_no_call_without_result
 
 
 async def test_an_abort_ends_the_step_with_one_result_for_each_call():
-    from toolhead.abort import AbortController
-
     controller = AbortController()
 
     async def execute(input: dict[str, Any]) -> None:
@@ -374,7 +378,7 @@ async def test_whatever_a_body_returns_can_be_sent():
     cycle: dict[str, Any] = {}
     cycle["self"] = cycle
     values = [cycle, float("nan"), {1: {2}}, object(), ValueError("v"), b"x"]
-    tool = create_tool(id="odd", description="Odd", execute=lambda input: values[input["n"]], run_sync_in="inline")
+    tool = create_tool(id="odd", description="Odd", execute=lambda given: values[given["n"]], run_sync_in="inline")
     run = ToolRunner([tool]).run()
     chunks = await collect(run, *(call(n, "odd", {"n": n}) for n in range(len(values))), end())
     sent = [json.loads(json.dumps(chunk.to_dict())) for chunk in chunks if chunk.type == "tool-result"]
@@ -422,7 +426,9 @@ async def test_the_stream_may_be_a_coroutine_a_generator_bytes_or_one_response()
     whole = {
         "choices": [
             {
-                "message": {"tool_calls": [{"id": "c1", "function": {"name": "weather", "arguments": '{"city":"Rome"}'}}]},
+                "message": {
+                    "tool_calls": [{"id": "c1", "function": {"name": "weather", "arguments": '{"city":"Rome"}'}}]
+                },
                 "finish_reason": "tool_calls",
             }
         ]
@@ -432,7 +438,14 @@ async def test_the_stream_may_be_a_coroutine_a_generator_bytes_or_one_response()
         return [call(0, "weather", {"city": "Rome"}), end()]
 
     raw = b"".join(b"data: " + json.dumps(item).encode() + b"\n\n" for item in await created())
-    streams = [whole, created(), iter(await created()), raw, raw.decode(), (raw[at : at + 7] for at in range(0, len(raw), 7))]
+    streams = [
+        whole,
+        created(),
+        iter(await created()),
+        raw,
+        raw.decode(),
+        (raw[at : at + 7] for at in range(0, len(raw), 7)),
+    ]
     for stream in streams:
         run = ToolRunner([weather()]).run()
         async for _ in run.step(stream, provider="openai-chat"):

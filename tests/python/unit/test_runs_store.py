@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, RunNotFoundError, ToolNotFoundError
 from toolhead.runs.runner import ToolRunner
 from toolhead.runs.store import MemoryStore, SQLiteStore
@@ -20,7 +19,9 @@ END = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
 
 def call(index: int, name: str, args: Any) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(args)}
-    return {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": f"c{index}", "function": function}]}}]}
+    return {
+        "choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": f"c{index}", "function": function}]}}]
+    }
 
 
 async def count(input: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +158,9 @@ async def test_another_process_answers(tmp_path: Path):
     runner, run_id = await begun(SQLiteStore(path), call(0, "count", {"n": 1}))
     here = Path(__file__)
     code = OTHER.format(folder=str(here.parent), module=here.stem, path=str(path), run_id=run_id)
-    done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == ["tool-result", "step-finish"], done.stderr
     run = await runner.load(run_id)
     assert run.messages()[1]["content"] == '{"n": 2}'

@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 import pytest
-
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ValidationError
 from toolhead.runs.runner import ToolRunner
 from toolhead.tool import create_tool
@@ -15,7 +14,9 @@ NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 def call(index: int, name: str, args: Any) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(args)}
-    return {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": f"c{index}", "function": function}]}}]}
+    return {
+        "choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": f"c{index}", "function": function}]}}]
+    }
 
 
 END = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
@@ -36,13 +37,17 @@ def counter(**options: Any) -> tuple[Any, list[Any]]:
         seen.append(input)
         return {"n": input["n"] + 1}
 
-    tool = create_tool(**{"id": "count", "description": "Counts", "input_schema": NUMBER, "execute": execute, **options})
+    tool = create_tool(
+        **{"id": "count", "description": "Counts", "input_schema": NUMBER, "execute": execute, **options}
+    )
     return tool, seen
 
 
 async def asked(tool: Any, *numbers: int, **options: Any) -> tuple[Any, list[Any]]:
     run = ToolRunner([tool], **options).run()
-    chunks = await taken(run.step([*(call(i, "count", {"n": n}) for i, n in enumerate(numbers)), END], provider="openai-chat"))
+    chunks = await taken(
+        run.step([*(call(i, "count", {"n": n}) for i, n in enumerate(numbers)), END], provider="openai-chat")
+    )
     return run, chunks
 
 
@@ -88,7 +93,7 @@ async def test_a_declined_call_never_runs_and_the_model_reads_the_reason():
 
 
 async def test_an_approval_holds_back_only_its_own_call():
-    tool, seen = counter(require_approval=lambda input, context: input["n"] == 2)
+    tool, seen = counter(require_approval=lambda given, _: given["n"] == 2)
     run, chunks = await asked(tool, 1, 2, 3)
     assert seen == [{"n": 1}, {"n": 3}]
     ends = [chunk.tool_call_id for chunk in chunks if chunk.type in ("tool-result", "tool-call-approval")]
@@ -121,9 +126,9 @@ async def test_approval_is_asked_with_the_validated_input_and_never_for_an_inval
         (False, True, True),
         (lambda request: request.input["n"] > 0, False, True),
         (lambda request: request.tool_name == "other", False, False),
-        (True, lambda input, context: False, False),
+        (True, lambda *_: False, False),
         (lambda request: 1 / 0, False, True),
-        (None, lambda input, context: 1 / 0, True),
+        (None, lambda *_: 1 / 0, True),
     ],
 )
 async def test_the_flags_add_up_and_a_tools_own_function_decides_alone(general: Any, own: Any, waits: bool):
@@ -163,7 +168,13 @@ def suspending(**options: Any) -> tuple[Any, list[Any]]:
         return {"answer": context.resume_data["ok"]}
 
     resume = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
-    default = {"id": "count", "description": "Asks", "input_schema": NUMBER, "resume_schema": resume, "execute": execute}
+    default = {
+        "id": "count",
+        "description": "Asks",
+        "input_schema": NUMBER,
+        "resume_schema": resume,
+        "execute": execute,
+    }
     return create_tool(**{**default, **options}), seen
 
 
@@ -228,7 +239,11 @@ async def test_approval_then_suspension_then_result():
 async def test_somebody_else_gives_the_result_of_a_tool_without_a_body():
     outputs: list[Any] = []
     tool = create_tool(
-        id="count", description="Client", input_schema=NUMBER, output_schema=NUMBER, on_output=lambda e: outputs.append(e.output)
+        id="count",
+        description="Client",
+        input_schema=NUMBER,
+        output_schema=NUMBER,
+        on_output=lambda e: outputs.append(e.output),
     )
     run, chunks = await asked(tool, 1)
     assert types(chunks)[-1] == "tool-call"
@@ -259,7 +274,7 @@ async def test_a_display_with_transforms_never_sees_a_payload():
         input_schema={**NUMBER, "properties": {"n": {"type": "integer", "maximum": 9}, "s": {"type": "string"}}},
         suspend_schema={"type": "object", "required": ["other"]},
         execute=execute,
-        require_approval=lambda input, context: input["n"] == 4,
+        require_approval=lambda given, _: given["n"] == 4,
         transform={"display": {}, "transcript": {}},
         to_model_output=lambda output: {"type": "text", "value": output["out"]},
         show_data=True,
@@ -291,7 +306,11 @@ async def test_projections_are_what_the_callbacks_return_and_each_is_called_once
 
     tool, _ = counter(
         transform={
-            "display": {"input": note("input", {"n": "?"}), "input_delta": note("d", "*"), "output": note("output", {"seen": 1})}
+            "display": {
+                "input": note("input", {"n": "?"}),
+                "input_delta": note("d", "*"),
+                "output": note("output", {"seen": 1}),
+            }
         }
     )
     run, chunks = await asked(tool, 1)
