@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     screen = Screen()
     pause = options.pace if options.pace is not None else PACE if screen.live else 0.0
     screen.scene(recorded.title, "", recorded.origin)
-    tools = _tools(recorded)
+    tools = _tools(recorded, screen)
     try:
         asyncio.run(watch(screen, recorded, tools, pause=max(pause, 0.0)))
     except DecodeError as error:
@@ -52,19 +52,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tools(recorded: Recorded) -> dict[str, AnyTool]:
+def _tools(recorded: Recorded, screen: Screen) -> dict[str, AnyTool]:
     schemas: dict[str, Any] = {call["name"]: None for call in recorded.sidecar.get("tool_calls") or ()}
     schemas |= {tool["name"]: tool.get("schema") for tool in recorded.sidecar.get("tools") or ()}
-    return {name: _tool(recorded, name, schema) for name, schema in schemas.items()}
+    return {name: _tool(name, schema, screen) for name, schema in schemas.items()}
 
 
-def _tool(recorded: Recorded, name: str, schema: Any) -> AnyTool:
+def _tool(name: str, schema: Any, screen: Screen) -> AnyTool:
     async def give_back(input: Any) -> Any:
         return {"received": input}
 
+    description = f"{name} of the recording"
     try:
-        return create_tool(
-            id="recorded", description=f"{name} of the recording", input_schema=schema, execute=give_back
-        )
-    except SchemaError as error:
-        raise CommandError(f"{recorded.path}: the schema of the tool {name!r}: {error}", INVALID) from error
+        return create_tool(id="recorded", description=description, input_schema=schema, execute=give_back)
+    except SchemaError as error:  # a provider's own form of schema, say
+        screen.say(f"  {name} takes any arguments: its recorded schema is not JSON Schema ({error})", "note")
+        return create_tool(id="recorded", description=description, execute=give_back)
