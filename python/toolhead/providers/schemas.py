@@ -101,6 +101,8 @@ SILENT = frozenset(
         "discriminator",
         "additionalProperties",
         "x-optional",
+        "$defs",
+        "definitions",
     }
 )
 """Keywords whose loss needs no words: they restrict nothing, or the description would not help."""
