@@ -22,6 +22,7 @@ CALL = {
 
 
 async def find_customer(input: dict) -> dict:
+    """Knows more than anybody needs to see."""
     return {"name": input["name"], "balance": 12.5, "card": "4000-0000-0000-0002"}
 
 
@@ -45,6 +46,7 @@ tool = create_tool(
 
 
 async def main() -> None:
+    """The same result, seen three times."""
     run = ToolRunner([tool]).run()
     async for chunk in run.step(CALL, provider="openai-chat"):
         if chunk.type == "tool-result":
