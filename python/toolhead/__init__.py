@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from toolhead.runs.runner import ToolRunner
     from toolhead.runs.store import MemoryStore, SQLiteStore, Store
     from toolhead.runs.toolset import ToolSet
+    from toolhead.runs.ui_stream import ui_stream
     from toolhead.schema_sources.standard import StandardJSONSchema
     from toolhead.transforms import (
         Projection,
@@ -88,6 +89,7 @@ _LAZY = {
     "TransformEvent": "toolhead.transforms",
     "TransformPolicy": "toolhead.transforms",
     "project": "toolhead.transforms",
+    "ui_stream": "toolhead.runs.ui_stream",
 }
 
 __all__ = [
@@ -151,6 +153,7 @@ __all__ = [
     "create_tool",
     "project",
     "tool",
+    "ui_stream",
 ]
 
 
