@@ -51,6 +51,14 @@ if typing.TYPE_CHECKING:
         SuspendEvent,
     )
     from toolhead.model_output import ModelOutput
+    from toolhead.providers.definitions import ToolDefinitionWarning
+    from toolhead.providers.registry import Provider
+    from toolhead.runs.calls import ApprovalRequest, CallResult, PendingCall
+    from toolhead.runs.run import Run
+    from toolhead.runs.runner import ToolRunner
+    from toolhead.runs.store import MemoryStore, SQLiteStore, Store
+    from toolhead.runs.toolset import ToolSet
+    from toolhead.runs.ui_stream import ui_stream
     from toolhead.schema_sources.standard import StandardJSONSchema
     from toolhead.transforms import (
         Projection,
@@ -66,20 +74,32 @@ StreamState: typing.TypeAlias = typing.Literal["open", "certain", "complete", "r
 
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
+    "ApprovalRequest": "toolhead.runs.calls",
+    "CallResult": "toolhead.runs.calls",
     "ErrorEvent": "toolhead.hooks",
     "InputAvailableEvent": "toolhead.hooks",
     "InputDeltaEvent": "toolhead.hooks",
     "InputStartEvent": "toolhead.hooks",
+    "MemoryStore": "toolhead.runs.store",
     "ModelOutput": "toolhead.model_output",
     "OutputEvent": "toolhead.hooks",
+    "PendingCall": "toolhead.runs.calls",
     "Projection": "toolhead.transforms",
+    "Provider": "toolhead.providers.registry",
+    "Run": "toolhead.runs.run",
+    "SQLiteStore": "toolhead.runs.store",
     "StandardJSONSchema": "toolhead.schema_sources.standard",
+    "Store": "toolhead.runs.store",
     "SuspendEvent": "toolhead.hooks",
     "TargetTransform": "toolhead.transforms",
+    "ToolDefinitionWarning": "toolhead.providers.definitions",
     "ToolPayloadTransform": "toolhead.transforms",
+    "ToolRunner": "toolhead.runs.runner",
+    "ToolSet": "toolhead.runs.toolset",
     "TransformEvent": "toolhead.transforms",
     "TransformPolicy": "toolhead.transforms",
     "project": "toolhead.transforms",
+    "ui_stream": "toolhead.runs.ui_stream",
 }
 
 __all__ = [
@@ -88,6 +108,8 @@ __all__ = [
     "AbortSignal",
     "AgentToolExecutionContext",
     "AlreadyResolvedError",
+    "ApprovalRequest",
+    "CallResult",
     "Change",
     "DecodeError",
     "ErrorEvent",
@@ -100,27 +122,36 @@ __all__ = [
     "Limits",
     "MCPToolExecutionContext",
     "MCPToolProperties",
+    "MemoryStore",
     "ModelOutput",
     "NotSuspendedError",
     "OutputEvent",
+    "PendingCall",
     "Projection",
+    "Provider",
     "RequestContext",
+    "Run",
     "RunNotFoundError",
+    "SQLiteStore",
     "SchemaError",
     "StandardJSONSchema",
     "StreamState",
+    "Store",
     "SuspendEvent",
     "TargetTransform",
     "Tool",
     "ToolAbortedError",
     "ToolAnnotations",
     "ToolBackgroundConfig",
+    "ToolDefinitionWarning",
     "ToolError",
     "ToolExecutionContext",
     "ToolExecutionError",
     "ToolNotExecutableError",
     "ToolNotFoundError",
     "ToolPayloadTransform",
+    "ToolRunner",
+    "ToolSet",
     "ToolSuspended",
     "ToolTimeoutError",
     "ToolheadError",
@@ -133,6 +164,7 @@ __all__ = [
     "create_tool",
     "project",
     "tool",
+    "ui_stream",
 ]
 
 

@@ -6,10 +6,10 @@ is made. The `execute` family is native (`ToolBase`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, overload
 
-from toolhead._core import ToolBase, with_direct_calls
+from toolhead._core import InputStream, ToolBase, with_direct_calls
 from toolhead.call import ANY_JSON, Accepted, check_data, check_input
 from toolhead.errors import ValidationError
 from toolhead.schema_sources import CompiledSchema, compile_schema
@@ -195,6 +195,11 @@ class Tool(ToolBase, Generic[In, Out]):
     def validate_request_context(self, value: Mapping[str, Any]) -> Any:
         """The validated request context, from a `RequestContext` or a mapping. Raises `ValidationError`."""
         return check_data(self, "request_context_schema", "request_context", dict(value))
+
+    def stream_input(self, *, repair: Iterable[str] = ()) -> InputStream:
+        """A stream that reads the input's text while it arrives; `repair` as for `InputStream`."""
+        schema = self._schemas.get("input_schema")
+        return InputStream(None if schema is None else schema.validator, repair=repair)
 
     # -------------------------------------------------------------------------------------- the object
 

@@ -1,0 +1,1 @@
+"""Adapters: definitions out, streams in, messages out; one module an API."""

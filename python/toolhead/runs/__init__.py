@@ -1,0 +1,1 @@
+"""Runs: from a model's stream to results."""

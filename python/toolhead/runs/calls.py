@@ -1,0 +1,179 @@
+"""The state of one call: an explicit machine, and the record that a store keeps of it.
+
+Rules: spec/api.md section 6, DESIGN.md decision 5:
+`streaming -> available -> [approval] -> running -> [suspended] -> done`, keyed by call id, every call with one result.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from toolhead.errors import ToolError, ToolExecutionError
+
+Phase: TypeAlias = Literal["streaming", "available", "approval", "running", "suspended", "client", "done"]
+"""`client`: the tool has no body here; somebody else gives the result."""
+
+WAITING: frozenset[str] = frozenset({"approval", "suspended", "client"})
+
+NEXT: dict[str, frozenset[str]] = {
+    "streaming": frozenset({"available", "done"}),
+    "available": frozenset({"approval", "running", "suspended", "client", "done"}),
+    "approval": frozenset({"running", "done"}),
+    "running": frozenset({"suspended", "done"}),
+    "suspended": frozenset({"running", "done"}),
+    "client": frozenset({"done"}),
+    "done": frozenset(),
+}
+
+Status: TypeAlias = Literal["ok", "invalid", "error", "denied"]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The one result of a call, as JSON: what the model is told, and what a store keeps."""
+
+    status: Status
+    result: Any = None
+    """The output (`ok`), the `ValidationError` as a dict (`invalid`), the error (`error`), the reason (`denied`)."""
+    message: str = ""
+    """The text for the model where the status is not `ok`."""
+    model_output: dict[str, Any] | None = None
+
+    def answer(self) -> dict[str, Any]:
+        """What the model is given."""
+        if self.status == "ok":
+            if self.model_output is not None:
+                return self.model_output
+            return {"type": "text" if isinstance(self.result, str) else "json", "value": self.result}
+        return {"type": "text" if self.status == "denied" else "error-text", "value": self.message}
+
+
+class CallRecord(msgspec.Struct, kw_only=True):
+    """Everything about a call that outlives its process. Plain JSON; `version` says how to read it."""
+
+    version: int = 1
+    tool_call_id: str
+    provider_id: str | None
+    """The provider's own id, where it sent one."""
+    called: str
+    """The name that the model used."""
+    tool_name: str
+    tool_id: str | None
+    """None for an unknown tool and for a call that the provider runs."""
+    kind: str
+    server: bool
+    phase: Phase = "streaming"
+    args_text: str = ""
+    cut_off: bool = False
+    digest: str = ""
+    approved: bool = False
+    suspend_payload: Any = None
+    resume_label: Any = None
+    outcome: Outcome | None = None
+    shown: dict[str, Any] = {}
+    """What the transcript shows of the call."""
+
+    def advance(self, phase: Phase) -> None:
+        """Goes to `phase`. Raises `RuntimeError` for a step that the machine does not have."""
+        if phase not in NEXT[self.phase]:
+            raise RuntimeError(f"A call cannot go from {self.phase} to {phase}")
+        self.phase = phase
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether somebody has to answer."""
+        return self.phase in WAITING
+
+    @property
+    def args(self) -> Any:
+        """What the model wrote, read as JSON; its text where it is none."""
+        return read_args(self.args_text)
+
+
+def read_args(text: str) -> Any:
+    """Argument text as JSON data for display: `{}` for none, the text itself where it is not JSON."""
+    if not text.strip():
+        return {}
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return json.loads(text, parse_constant=_refused)  # reads lone surrogates and large numbers too
+    except (ValueError, RecursionError):
+        return text
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(name)
+
+
+class CallResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one call, for the application.
+
+    `output` is the validated output, in the declared type; `error` the `ValidationError` or what went wrong, else None;
+    `answer` what the model is given: `{"type": "text" | "json" | "content" | "error-text", "value": ...}`.
+    """
+
+    tool_call_id: str
+    tool_name: str
+    status: Status
+    output: Any = None
+    error: BaseException | None = None
+    answer: dict[str, Any] = {}
+    repairs: tuple[str, ...] = ()
+
+
+class PendingCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits for an answer, in its display form.
+
+    `kind`: `approval` (answer with `approve` or `decline`), `suspended` (`resume`), `client` (`provide_result`).
+    """
+
+    tool_call_id: str
+    tool_name: str
+    kind: Literal["approval", "suspended", "client"]
+    args: Any
+    payload: Any = None
+    resume_schema: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "toolCallId": self.tool_call_id,
+            "toolName": self.tool_name,
+            "kind": self.kind,
+            "args": self.args,
+            "payload": self.payload,
+            "resumeSchema": self.resume_schema,
+        }
+
+
+class ApprovalRequest:
+    """What a runner's `require_approval` is asked: which call, with which validated input, in which context."""
+
+    __slots__ = ("context", "input", "tool_call_id", "tool_name")
+
+    def __init__(self, tool_name: str, tool_call_id: str) -> None:
+        self.tool_name = tool_name
+        self.tool_call_id = tool_call_id
+        self.input: Any = None
+        self.context: Any = None
+
+    def of(self, input: Any, context: Any) -> ApprovalRequest:
+        """The request with its input and context."""
+        self.input, self.context = input, context
+        return self
+
+
+def error_form(error: ToolError) -> dict[str, Any]:
+    """The error in the form of a chunk. What a body raised keeps its text and its cause."""
+    if not isinstance(error, ToolExecutionError):
+        return {"name": type(error).__name__, "message": str(error)}
+    cause = error.__cause__
+    told: dict[str, Any] = {"name": "Error", "message": str(error), "id": "TOOL_EXECUTION_FAILED"}
+    if cause is not None:
+        told["cause"] = {"name": type(cause).__name__, "message": str(cause)}
+    return told

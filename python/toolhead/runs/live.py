@@ -1,0 +1,512 @@
+"""One call of a run, from its first piece of text to its one result.
+
+Rules: spec/api.md section 6; behaviour document sections 11 to 15. Input, approval and body go through `toolhead.call`
+and `toolhead.approval`; this file puts hooks, chunks and the state machine around them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from toolhead import approval, call, hooks
+from toolhead.context import AgentToolExecutionContext, ToolWriter, prepared_context
+from toolhead.errors import (
+    DecodeError,
+    NotSuspendedError,
+    ToolAbortedError,
+    ToolError,
+    ToolExecutionError,
+    ToolNotFoundError,
+    ValidationError,
+)
+from toolhead.model_output import map_output
+from toolhead.observe import is_configured, tool_span
+from toolhead.providers.answers import Answer
+from toolhead.runs import chunks
+from toolhead.runs.arguments import ArgumentStream
+from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCall, error_form
+from toolhead.runs.sendable import sendable
+from toolhead.runs.views import CallViews
+from toolhead.schema_sources import Refused
+from toolhead.suspend import Suspension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolhead.runs.calls import CallRecord
+    from toolhead.runs.run import Run
+    from toolhead.runs.toolset import AnyTool
+
+_logger = logging.getLogger("toolhead")
+
+APPROVAL_TEXT = json.dumps(approval.APPROVAL_SCHEMA)
+
+
+class LiveCall:
+    """A call while its run is in memory.
+
+    `post` takes what happens while nobody awaits it: chunks, and the call itself when it has its result or waits.
+    """
+
+    def __init__(self, run: Run, record: CallRecord, tool: AnyTool | None, post: Callable[[Any], None]) -> None:
+        self.run = run
+        self.record = record
+        self.tool = tool
+        self.post = post
+        self.task: asyncio.Task[None] | None = None
+        self.result: CallResult | None = None
+        self.last: chunks.Chunk | None = None
+        """The chunk that ends the call's part of the step: result, error, denial, or the question it waits for."""
+        transform = None if tool is None else tool.transform
+        self.is_answered = False
+        """Whether somebody's answer is being worked on."""
+        self.refused_answer: ValidationError | None = None
+        """Why the answer was refused: the call still waits."""
+        self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
+        self.arguments = ArgumentStream(tool)
+
+    # ------------------------------------------------------------------------------------- while it streams
+
+    async def started(self) -> list[chunks.Chunk]:
+        """The model began the call."""
+        await self._hook("on_input_start", hooks.InputStartEvent, messages=self.run.input_messages)
+        return [chunks.InputStreamingStart(**self._named, **self._origin)]
+
+    async def delta(self, text: str) -> list[chunks.Chunk]:
+        """More argument text came; an empty piece says nothing."""
+        if not text or self.record.phase != "streaming":
+            return []
+        is_verdict = self.arguments.push(text)
+        value = self.arguments.value
+        messages = self.run.input_messages
+        await self._hook("on_input_delta", hooks.InputDeltaEvent, input_text_delta=text, value=value, messages=messages)
+        projections = await self.views.delta(text)
+        made = [chunks.ToolCallDelta(**self._named, args_text_delta=text, value=value, projections=projections)]
+        return [*made, await self._rejected()] if is_verdict else [*made]
+
+    async def _rejected(self) -> chunks.Chunk:
+        issues = self.arguments.rejection
+        told = tuple({"pointer": i.pointer, "keyword": i.keyword, "message": i.message} for i in issues)
+        await self.views.add("error", {"error": {"name": "ValidationError", "issues": told}})
+        offset = getattr(issues[0], "offset", None) or 0
+        return chunks.ToolInputRejected(**self._named, offset=offset, issues=told, projections=self.views.of("error"))
+
+    async def completed(self, *, cut_off: bool, replacement: str | None) -> list[chunks.Chunk]:
+        """No more text will come."""
+        self.record.args_text = self.arguments.text if replacement is None else replacement
+        self.record.cut_off = cut_off
+        args = self.record.args
+        await self.views.add("input", {"input": args})
+        text = self.record.args_text
+        whole = chunks.ToolCall(
+            **self._named, **self._origin, args=args, args_text=text, projections=self.views.of("input")
+        )
+        return [chunks.InputStreamingEnd(**self._named), whole]
+
+    # ----------------------------------------------------------------------------------------- its own life
+
+    async def live(self) -> None:
+        """From whole arguments to a result, or to a question: the task of a new call."""
+        try:
+            await self._live()
+        except asyncio.CancelledError:
+            await self._aborted()
+            raise
+        except Exception as error:
+            # Not the body's doing, which is a result: a fault of this library or of a schema's owner.
+            _logger.exception("the call %s of the tool '%s' failed", self.record.tool_call_id, self.record.tool_name)
+            await self._broke(error, "call")
+        finally:
+            self.post(self)
+
+    async def _live(self) -> None:
+        record, tool = self.record, self.tool
+        if tool is None:
+            names = ", ".join(self.run.runner.toolset) or "none"
+            message = f"The tool {record.called!r} does not exist. Available tools: {names}"
+            await self._failed(ToolNotFoundError(message, tool_call_id=record.tool_call_id))
+            return
+        checked = self._checked_input(tool)
+        if isinstance(checked, ValidationError):
+            await self._refused(checked)
+            return
+        record.advance("available")
+        await self._hook(
+            "on_input_available", hooks.InputAvailableEvent, input=checked.value, messages=self.run.input_messages
+        )
+        record.digest = self._digest(tool)
+        if not tool.can_execute:
+            record.advance("client")
+            return
+        try:
+            needed = await self._needs_approval(tool, checked.value)
+        except Suspension as suspension:
+            await self._suspended(tool, suspension)
+            return
+        if needed:
+            await self._ask()
+        else:
+            await self._execute(tool, checked, {})
+
+    async def approved(self) -> None:
+        """A person said yes: the task of the answered call."""
+        self.record.approved = True
+        await self._go_on({})
+
+    async def resumed(self, data: Any) -> None:
+        """Somebody answered a suspension: the task of the resumed call."""
+        await self.views.add("resume", {"resume_data": data})
+        await self._go_on({"resume_data": data, "suspend_payload": self.record.suspend_payload})
+
+    async def _go_on(self, members: dict[str, Any]) -> None:
+        try:
+            assert self.tool is not None  # noqa: S101  a call without a tool never waits
+            await self.views.add("input", {"input": self.record.args})
+            checked = self._checked_input(self.tool)
+            if isinstance(checked, ValidationError):
+                await self._refused(checked)
+            else:
+                await self._execute(self.tool, checked, members)
+        except asyncio.CancelledError:
+            await self._aborted()
+            raise
+        finally:
+            self.post(self)
+
+    async def declined(self, reason: str | None) -> None:
+        """A person said no; `reason` is what the model is told."""
+        reason = reason if reason is not None and reason.strip() else approval.DEFAULT_REASON
+        args = self.record.args
+        await self.views.add("approval", {"input": args})
+        self._end(
+            CallResult(**self._about, status="denied"),
+            Outcome(status="denied", result=reason, message=reason),
+            chunks.ToolOutputDenied(**self._named, args=args, reason=reason, projections=self.views.of("approval")),
+        )
+
+    def begin_answer(self, post: Callable[[Any], None]) -> None:
+        """Somebody's answer begins to be worked on; what happens goes to `post`."""
+        self.is_answered, self.last, self.refused_answer, self.post = True, None, None, post
+
+    def check_digest(self) -> None:
+        """An answer holds for the tool, call and arguments that were asked about. Raises `NotSuspendedError`."""
+        if self.tool is None or self.record.digest != self._digest(self.tool):
+            text = "The tool or the arguments of the call are not those that the question was about"
+            raise NotSuspendedError(text, tool_id=self.record.tool_id, tool_call_id=self.record.tool_call_id)
+
+    def _digest(self, tool: AnyTool) -> str:
+        return approval.call_digest(tool.id, self.record.tool_call_id, self.record.args_text)
+
+    async def restored(self) -> None:
+        """The call was read from a store: what is known of it is made anew."""
+        record = self.record
+        if record.outcome is not None:
+            status, result = record.outcome.status, record.outcome.result
+            error = None if status in ("ok", "denied") else ToolError(record.outcome.message, **self._where)
+            output = result if status == "ok" else None
+            answer = record.outcome.answer()
+            self.result = CallResult(**self._about, status=status, output=output, error=error, answer=answer)
+        elif record.is_waiting:
+            payload = {"input": record.args}
+            await self.views.add("input", payload)
+            if record.phase == "approval":
+                await self.views.add("approval", payload)
+            elif record.phase == "suspended":
+                await self.views.add("suspend", {**payload, "suspend_payload": record.suspend_payload})
+
+    def validate_output(self, output: Any) -> Any:
+        """The output that somebody else gives, as the tool's schema accepts it. Raises `ValidationError`."""
+        assert self.tool is not None  # noqa: S101  a call without a tool never waits
+        return self.tool.validate_output(output)
+
+    async def provided(self, output: Any) -> None:
+        """Somebody else ran the tool: `output` was accepted by its schema."""
+        await self._succeeded(output, ())
+
+    async def interrupted(self, error: ToolError) -> None:
+        """The step ends before the call has a result: this is it."""
+        if self.record.phase != "done" and not self.record.is_waiting and not self.record.server:
+            self.record.args_text = self.record.args_text or self.arguments.text
+            await self._failed(error)
+
+    async def answer_early(self) -> None:
+        """The arguments can no longer become valid: the result is that, before the model has written the rest."""
+        assert self.tool is not None  # noqa: S101  only a tool's schema rejects
+        self.record.args_text = self.arguments.text
+        await self._refused(ValidationError(self.arguments.rejection, phase="input", tool_id=self.tool.id))
+
+    # ------------------------------------------------------------------------------------------------ steps
+
+    def _checked_input(self, tool: AnyTool) -> call.Accepted | ValidationError:
+        text = self.record.args_text
+        if self.record.cut_off and not text.strip():
+            return self._cut_off(tool)
+        checked = call.check_input(tool, text if text.strip() else "{}", is_text=True)
+        cause = checked.__cause__ if isinstance(checked, ValidationError) else None
+        if isinstance(cause, DecodeError) and cause.is_incomplete:
+            error = self._cut_off(tool)
+            error.__cause__ = cause
+            return error
+        return checked
+
+    def _cut_off(self, tool: AnyTool) -> ValidationError:
+        text = "The arguments were cut off before they were complete"
+        issues = Refused.one((), text, keyword="json").issues
+        return ValidationError(issues, phase="input", tool_id=tool.id, value=self.record.args_text)
+
+    async def _needs_approval(self, tool: AnyTool, value: Any) -> bool:
+        """A tool's predicate decides alone; else the tool's flag or the runner's."""
+        context = prepared_context(self._members({}))
+        own = tool.require_approval
+        if callable(own) or own:
+            return await approval.needs_approval(tool.id, own, value, context)
+        general = self.run.runner.require_approval
+        if callable(general):
+            request = ApprovalRequest(self.record.tool_name, self.record.tool_call_id)
+            return await approval.needs_approval(tool.id, lambda i, c: general(request.of(i, c)), value, context)
+        return bool(general)
+
+    async def _ask(self) -> None:
+        args = self.record.args
+        self.record.advance("approval")
+        await self.views.add("approval", {"input": args})
+        self.last = chunks.ToolCallApproval(
+            **self._named, args=args, resume_schema=APPROVAL_TEXT, projections=self.views.of("input", "approval")
+        )
+
+    async def _execute(self, tool: AnyTool, checked: call.Accepted, members: dict[str, Any]) -> None:
+        self.record.advance("running")
+        context = call.with_repairs(prepared_context(self._members(members)), checked.repairs)
+        try:
+            async with self.run.slot() as left_behind:
+                if self.run.signal.aborted:
+                    raise ToolAbortedError("The run was aborted", tool_id=tool.id, phase="execute")  # noqa: TRY301
+                if is_configured():
+                    with tool_span(tool.id, tool.description, self.record.tool_call_id):
+                        output = await call.run(tool, checked.value, context, left_behind=left_behind)
+                else:
+                    output = await call.run(tool, checked.value, context, left_behind=left_behind)
+        except Suspension as suspension:
+            await self._suspended(tool, suspension)
+        except ToolError as error:
+            await self._failed(error)
+        except Exception as error:  # noqa: BLE001  whatever a body raises is this call's result and nobody else's
+            await self._broke(error, "execute")
+        else:
+            if not isinstance(output, ValidationError):
+                await self._succeeded(output, checked.repairs)
+            elif output.phase == "resume":  # the suspension stays open: somebody may answer again
+                self.record.advance("suspended")
+                self.refused_answer = self._named_error(output)
+            else:
+                await self._refused(output)
+
+    async def _suspended(self, tool: AnyTool, suspension: Suspension) -> None:
+        record = self.record
+        args = record.args
+        record.advance("suspended")
+        record.suspend_payload = sendable(suspension.payload)
+        record.resume_label = suspension.options.get("resume_label")
+        await self._hook(
+            "on_suspend",
+            hooks.SuspendEvent,
+            tool_name=record.tool_name,
+            payload=suspension.payload,
+            messages=self.run.input_messages,
+        )
+        await self.views.add("suspend", {"input": args, "suspend_payload": suspension.payload})
+        error = None if suspension.error is None else self._named_error(suspension.error).to_dict()
+        if error is not None:
+            await self.views.add("error", {"input": args, "error": error})
+        self.last = chunks.ToolCallSuspended(
+            **self._named,
+            suspend_payload=suspension.payload,
+            args=args,
+            resume_schema=_schema_text(tool, "resume_schema"),
+            resume_label=record.resume_label,
+            error=error,
+            projections=self.views.of("input", "suspend", *(("error",) if error is not None else ())),
+        )
+
+    async def _succeeded(self, output: Any, repairs: tuple[str, ...]) -> None:
+        tool, args = self.tool, self.record.args
+        assert tool is not None  # noqa: S101  only a tool has an output
+        await self._hook("on_output", hooks.OutputEvent, tool_name=self.record.tool_name, output=output)
+        mapped = await map_output(tool.id, tool.to_model_output, output)
+        model_output = None if mapped is None else sendable(mapped)
+        await self.views.add("output", {"input": args, "output": output})
+        self._end(
+            CallResult(**self._about, status="ok", output=output, repairs=repairs),
+            Outcome(status="ok", result=sendable(output), model_output=model_output),
+            chunks.ToolResult(
+                **self._named,
+                args=args,
+                result=output,
+                model_output=model_output,
+                repairs=repairs,
+                projections=self.views.of("input", "output"),
+            ),
+        )
+
+    async def _refused(self, error: ValidationError) -> None:
+        error = self._named_error(error)
+        args, told = self.record.args, error.to_dict()
+        await self._error_hook(error)
+        await self.views.add("input", {"input": args})
+        await self.views.add("output", {"input": args, "output": told})
+        self._end(
+            CallResult(**self._about, status="invalid", error=error),
+            Outcome(status="invalid", result=told, message=error.message),
+            chunks.ToolResult(
+                **self._named, args=args, result=told, is_error=True, projections=self.views.of("input", "output")
+            ),
+        )
+
+    async def _broke(self, error: Exception, phase: str) -> None:
+        failure = ToolExecutionError(
+            str(error) or type(error).__name__,
+            tool_id=self.record.tool_id,
+            tool_call_id=self.record.tool_call_id,
+            phase=phase,
+        )
+        failure.__cause__ = error
+        await self._failed(failure)
+
+    async def _failed(self, error: ToolError) -> None:
+        args, told = self.record.args, error_form(error)
+        await self._error_hook(error.__cause__ if isinstance(error, ToolExecutionError) and error.__cause__ else error)
+        await self.views.add("input", {"input": args})
+        await self.views.add("error", {"input": args, "error": {"name": told["name"], "message": told["message"]}})
+        self._end(
+            CallResult(**self._about, status="error", error=error),
+            Outcome(status="error", result=told, message=told["message"]),
+            chunks.ToolError(**self._named, error=told, args=args, projections=self.views.of("input", "error")),
+        )
+
+    async def _aborted(self) -> None:
+        if self.record.phase != "done" and not self.record.is_waiting:
+            error = ToolAbortedError("The run was stopped before the call ended", tool_call_id=self.record.tool_call_id)
+            await self._failed(error)
+
+    def _end(self, result: CallResult, outcome: Outcome, chunk: chunks.Chunk) -> None:
+        self.record.advance("done")
+        self.record.outcome = outcome
+        self.result = msgspec.structs.replace(result, answer=outcome.answer())
+        self.last = chunk
+
+    # ---------------------------------------------------------------------------------------------- members
+
+    def pending(self) -> PendingCall:
+        """The question that the call waits for, as a display sees it."""
+        record = self.record
+        args = self.views.shown("display", ("approval", "input"), record.args)
+        if record.phase != "suspended":
+            if record.phase == "approval":
+                return PendingCall(**self._about, kind="approval", args=args, resume_schema=APPROVAL_TEXT)
+            return PendingCall(**self._about, kind="client", args=args)
+        payload = self.views.shown("display", ("suspend",), record.suspend_payload)
+        schema = None if self.tool is None else _schema_text(self.tool, "resume_schema")
+        return PendingCall(**self._about, kind="suspended", args=args, payload=payload, resume_schema=schema)
+
+    def _members(self, more: dict[str, Any]) -> dict[str, Any]:
+        """The members of the context that the body sees."""
+        run, call_id = self.run, self.record.tool_call_id
+        agent = AgentToolExecutionContext(messages=run.input_messages, tool_call_id=call_id, **run.agent)
+        members: dict[str, Any] = {
+            "request_context": run.request_context,
+            "agent": agent,
+            "tool_call_id": call_id,
+            "writer": _Writer(self),
+            "idempotency_key": f"{run.id}:{call_id}",
+            **more,
+        }
+        if run.abort_signal is not None:
+            members["abort_signal"] = run.abort_signal
+        return members
+
+    def _named_error(self, error: ValidationError) -> ValidationError:
+        """The model knows the tool by the name it was given, and its arguments as data."""
+        if self.tool is None or error.phase not in ("input", "resume", "suspend"):
+            return error
+        named = ValidationError(
+            error.issues,
+            phase=error.phase,
+            tool_id=self.record.tool_name,
+            value=self.record.args if error.phase == "input" else error.value,
+            show_data=self.tool.show_data,
+            redact=self.tool.redact,
+        )
+        named.__cause__ = error.__cause__
+        return named
+
+    async def _hook(self, name: str, event: Callable[..., Any], **members: Any) -> None:
+        if self.tool is None or (hook := getattr(self.tool, name)) is None:
+            return
+        made = event(tool_call_id=self.record.tool_call_id, abort_signal=self.run.signal, **members)
+        await hooks.run_hook(self.tool.id, name, hook, made)
+
+    async def _error_hook(self, error: BaseException) -> None:
+        name, messages = self.record.tool_name, self.run.input_messages
+        await self._hook("on_error", hooks.ErrorEvent, tool_name=name, error=error, messages=messages)
+
+    @property
+    def provider_id(self) -> str:
+        """The id in the conversation: the provider's own, or ours where it sent none."""
+        return self.record.provider_id or self.record.tool_call_id
+
+    @property
+    def answer(self) -> Answer:
+        """What the model is given."""
+        record = self.record
+        assert record.outcome is not None  # noqa: S101  asked of calls that have their result
+        return Answer(
+            self.provider_id, record.provider_id is not None, record.called, record.kind, record.outcome.answer()
+        )
+
+    @property
+    def _where(self) -> dict[str, Any]:
+        return {"tool_id": self.record.tool_id, "tool_call_id": self.record.tool_call_id}
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        return {"tool_call_id": self.record.tool_call_id, "tool_name": self.record.tool_name}
+
+    @property
+    def _named(self) -> dict[str, Any]:
+        return {"run_id": self.run.id, **self._about}
+
+    @property
+    def _origin(self) -> dict[str, Any]:
+        title = None if self.tool is None else self.tool.title
+        return {"title": title, "provider_executed": self.record.server or None}
+
+    def write(self, output: Any) -> None:
+        """Sends partial output of the body."""
+        self.post(chunks.ToolOutput(**self._named, output=output))
+
+    def send(self, chunk: Any) -> None:
+        """Sends a chunk of the body's own."""
+        self.post(chunks.Custom(run_id=self.run.id, chunk=chunk))
+
+
+class _Writer(ToolWriter):
+    """Sends partial output to who reads the run."""
+
+    def __init__(self, live: LiveCall) -> None:
+        self._live = live
+
+    async def write(self, output: object) -> None:
+        self._live.write(output)
+
+    async def custom(self, chunk: object) -> None:
+        self._live.send(chunk)
+
+
+def _schema_text(tool: AnyTool, option: str) -> str | None:
+    schema = tool._schemas.get(option)  # noqa: SLF001  the compiled form has no public name
+    return None if schema is None else json.dumps(schema.json_schema)

@@ -1,0 +1,229 @@
+"""A run: the tool work of one conversation turn.
+
+Rules: spec/api.md section 6; behaviour document sections 11 to 14. Each call lives in a task of its own, and every call
+id gets exactly one result, whatever ends the step: its stream, a failure, an abort, or a reader that goes away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from toolhead.abort import AbortSignal
+from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolNotFoundError
+from toolhead.providers.registry import adapter, reader_for
+from toolhead.runs.chunks import Chunk
+from toolhead.runs.live import LiveCall
+from toolhead.runs.saved import Saved
+from toolhead.runs.state import RunState
+from toolhead.runs.step import Step, finish
+from toolhead.runs.transcript import invocation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from toolhead.providers.registry import Provider
+    from toolhead.request_context import RequestContext
+    from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.runner import ToolRunner
+
+RunStatus: TypeAlias = Literal["new", "running", "waiting", "done"]
+
+
+class Run:
+    """Made by `ToolRunner.run`. One step at a time: a step is one response of the model."""
+
+    def __init__(
+        self,
+        runner: ToolRunner,
+        run_id: str,
+        *,
+        request_context: RequestContext | None,
+        messages: Sequence[Any],
+        abort_signal: AbortSignal | None,
+        agent: dict[str, Any],
+    ) -> None:
+        self.runner = runner
+        self.id = run_id
+        self.request_context = request_context
+        self.input_messages = messages
+        self.abort_signal = abort_signal
+        self.signal = abort_signal or AbortSignal()
+        self.agent = agent
+        self._state = RunState()
+        self._saved = Saved(runner.store, run_id)
+        self._slots = asyncio.Semaphore(runner.concurrency)
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, {self.status}, calls={len(self._state.by_id)})"
+
+    # ------------------------------------------------------------------------------------------- its state
+
+    @property
+    def status(self) -> RunStatus:
+        """`new`, `running` (a step or an answer is being worked on), `waiting` (for answers), `done`."""
+        if self._state.is_working:
+            return "running"
+        if self._state.waiting:
+            return "waiting"
+        return "done" if self._state.provider is not None else "new"
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the latest response ended (`tool-calls`, `stop`, `length`, `abort`, ...); None before its end."""
+        return self._state.finish_reason
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for an answer, in their display form."""
+        return tuple(call.pending() for call in self._state.waiting)
+
+    @property
+    def results(self) -> tuple[CallResult, ...]:
+        """The results of the latest step, in call order."""
+        return tuple(call.result for call in self._state.calls if call.result is not None)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """What the latest step adds to the conversation, in the provider's own form: the assistant's part, the results.
+
+        Raises:
+            RuntimeError: calls of the step still wait for an answer, or nothing was read yet.
+        """
+        state = self._state
+        if state.provider is None:
+            raise RuntimeError("The run has read no response yet")
+        if state.is_working:
+            raise RuntimeError("The run's step is not at its end")
+        self._refuse_waiting()
+        answers = [call.answer for call in state.calls if call.record.outcome is not None]
+        return [*state.assistant, *adapter(state.provider).answers(answers)]
+
+    def _refuse_waiting(self) -> None:
+        if waiting := [call.record.tool_call_id for call in self._state.waiting]:
+            raise RuntimeError(f"Calls of this run wait for an answer: {', '.join(waiting)}")
+
+    def transcript(self) -> list[dict[str, Any]]:
+        """The run as a message to store, as the tools' transcript transforms show it."""
+        return self._state.transcript.messages(self._state.by_id)
+
+    # --------------------------------------------------------------------------------------------- its work
+
+    def step(self, stream: Any, *, provider: Provider) -> AsyncIterator[Chunk]:
+        """Reads one response of the model and runs its calls; yields what happens.
+
+        Args:
+            stream: raw bytes, event dicts or the SDK's objects, streamed or whole; or a coroutine of them.
+            provider: whose form it has.
+
+        Raises:
+            ValueError: the provider is not known.
+            RuntimeError: a step is running, or calls of the step before wait for answers.
+            DecodeError, TypeError: the stream is damaged or has another form; its calls have their results then.
+        """
+        reader = reader_for(provider)
+        if self._state.is_working:
+            raise RuntimeError("A step of this run is running")
+        self._refuse_waiting()
+        return Step(self, self._state, self._saved, reader, provider).read(stream)
+
+    def approve(self, tool_call_id: str) -> AsyncIterator[Chunk]:
+        """Lets a call run that waits for approval.
+
+        Raises:
+            NotSuspendedError: there is no such call, or it waits for something else.
+            AlreadyResolvedError: it has been answered before.
+        """
+        return self._answer(self._waiting(tool_call_id, "approval"), LiveCall.approved)
+
+    def decline(self, tool_call_id: str, reason: str | None = None) -> AsyncIterator[Chunk]:
+        """Answers a call that waits for approval with `reason`, without running it. Raises as `approve`."""
+        return self._answer(self._waiting(tool_call_id, "approval"), lambda call: call.declined(reason))
+
+    def resume(self, tool_call_id: str, data: Any) -> AsyncIterator[Chunk]:
+        """Runs a suspended call again with resume data.
+
+        Raises:
+            NotSuspendedError, AlreadyResolvedError: as `approve`.
+            ValidationError: the tool's `resume_schema` refuses the data; the call stays suspended.
+        """
+        return self._answer(self._waiting(tool_call_id, "suspended"), lambda call: call.resumed(data))
+
+    def provide_result(self, tool_call_id: str, output: Any) -> AsyncIterator[Chunk]:
+        """Gives the result of a call of a tool without a body.
+
+        Raises:
+            NotSuspendedError, AlreadyResolvedError: as `approve`.
+            ValidationError: the tool's `output_schema` refuses the output; the call stays open.
+        """
+        call = self._waiting(tool_call_id, "client")
+        accepted = call.validate_output(output)
+        return self._answer(call, lambda call: call.provided(accepted))
+
+    def _waiting(self, tool_call_id: str, phase: str) -> LiveCall:
+        call = self._state.by_id.get(tool_call_id)
+        where: dict[str, Any] = {"tool_call_id": tool_call_id, "phase": phase}
+        if call is None:
+            raise NotSuspendedError(f"The run {self.id} has no call {tool_call_id!r}", **where)
+        if call.record.phase == "done" or call.is_answered:
+            raise AlreadyResolvedError(f"The call {tool_call_id!r} has been answered before", **where)
+        if call.record.phase != phase:
+            raise NotSuspendedError(f"The call {tool_call_id!r} does not wait for this ({call.record.phase})", **where)
+        return call
+
+    async def _answer(self, call: LiveCall, answer: Callable[[LiveCall], Awaitable[None]]) -> AsyncIterator[Chunk]:
+        self._waiting(call.record.tool_call_id, call.record.phase)  # somebody else may have been faster
+        inbox: asyncio.Queue[Any] = asyncio.Queue()
+        call.begin_answer(inbox.put_nowait)
+        try:
+            await self._saved.claim(call)
+            call.check_digest()
+        except BaseException:
+            call.is_answered = False
+            raise
+        task = asyncio.ensure_future(answer(call))
+        task.add_done_callback(inbox.put_nowait)
+        try:
+            while (item := await inbox.get()) is not task:
+                if isinstance(item, Chunk):
+                    yield item
+            task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            call.is_answered = False
+            call.record.shown = invocation(call)
+            await self._saved.call(call)
+        if call.refused_answer is not None:
+            raise call.refused_answer
+        if call.last is not None:
+            yield call.last
+        if not self._state.waiting and not self._state.is_working:
+            yield finish(self.id, self._state)
+
+    async def read(self) -> None:
+        """Reads the run from its store. Raises `RunNotFoundError`; `ToolNotFoundError` when a tool of it is gone."""
+        header, records = await self._saved.read()
+        state = self._state
+        state.provider, state.finish_reason, state.assistant = header.provider, header.finish_reason, header.assistant
+        state.transcript.parts = header.transcript
+        for key, record in records.items():
+            tool = self.runner.toolset.get(record.tool_name) if record.tool_id is not None else None
+            if tool is None and record.is_waiting:
+                raise ToolNotFoundError(f"The tool {record.tool_name!r} of a call that waits is gone", tool_call_id=key)
+            call = state.by_id[key] = LiveCall(self, record, tool, lambda _: None)
+            await call.restored()
+        state.calls = [state.by_id[key] for key in header.calls]
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], object]]:
+        """One of the places for running bodies. A body left behind in a thread keeps its place until it ends."""
+        left: list[asyncio.Future[Any]] = []
+        await self._slots.acquire()
+        try:
+            yield left.append
+        finally:
+            if left and not left[0].done():
+                left[0].add_done_callback(lambda _: self._slots.release())
+            else:
+                self._slots.release()

@@ -1,0 +1,104 @@
+"""A run as records: what is written of it, and how it is read back.
+
+Rules: spec/api.md section 6. One record for the run, one for each call; the request context is never written: who goes
+on with the run brings it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from toolhead.errors import AlreadyResolvedError, RunNotFoundError
+from toolhead.runs.calls import CallRecord
+from toolhead.runs.store import HEADER
+
+if TYPE_CHECKING:
+    from toolhead.runs.live import LiveCall
+    from toolhead.runs.state import RunState
+    from toolhead.runs.store import Store
+
+VERSION = 1
+
+
+class Header(msgspec.Struct, kw_only=True):
+    """The record of the run itself."""
+
+    version: int = VERSION
+    provider: str
+    finish_reason: str | None
+    assistant: list[dict[str, Any]]
+    """The assistant's part of the latest step, in the provider's form."""
+    calls: list[str]
+    """The ids of the latest step's calls, in call order."""
+    transcript: list[dict[str, Any]]
+    """The parts of the transcript, as it may show them; a call's part names the call."""
+
+
+class Saved:
+    """Writes the records of one run. Without a store it does nothing."""
+
+    def __init__(self, store: Store | None, run_id: str) -> None:
+        self.store = store
+        self._run_id = run_id
+        self._versions: dict[str, int] = {}
+
+    async def step(self, state: RunState) -> None:
+        """Writes the run and the calls of its latest step. Raises `RuntimeError` when the id is somebody else's."""
+        if self.store is None:
+            return
+        for call in state.calls:
+            await self._write(call.record.tool_call_id, _encoded(call.record))
+        header = Header(
+            provider=state.provider or "",
+            finish_reason=state.finish_reason,
+            assistant=state.assistant,
+            calls=[call.record.tool_call_id for call in state.calls],
+            transcript=state.transcript.parts,
+        )
+        await self._write(HEADER, _encoded(header))
+
+    async def claim(self, call: LiveCall) -> None:
+        """Marks a waiting call as being answered. Raises `AlreadyResolvedError` when somebody else was faster."""
+        if self.store is None:
+            return
+        key = call.record.tool_call_id
+        data = _encoded(msgspec.structs.replace(call.record, phase="running"))
+        if not await self.store.write(self._run_id, key, data, expected=self._versions.get(key, 0)):
+            raise AlreadyResolvedError(f"The call {key!r} has been answered elsewhere", tool_call_id=key)
+        self._versions[key] = self._versions.get(key, 0) + 1
+
+    async def call(self, call: LiveCall) -> None:
+        """Writes a claimed call as it is now."""
+        if self.store is not None:
+            await self._write(call.record.tool_call_id, _encoded(call.record))
+
+    async def read(self) -> tuple[Header, dict[str, CallRecord]]:
+        """The run and its calls. Raises `RunNotFoundError`."""
+        records = {} if self.store is None else await self.store.read(self._run_id)
+        if HEADER not in records:
+            raise RunNotFoundError(f"No run {self._run_id!r} is stored, or its step is not at its end")
+        self._versions = {key: stored.version for key, stored in records.items()}
+        header = msgspec.json.decode(records[HEADER].data, type=Header)
+        if header.version != VERSION:
+            raise RunNotFoundError(
+                f"The run {self._run_id!r} was stored in form {header.version}; this reads {VERSION}"
+            )
+        calls = {
+            key: msgspec.json.decode(stored.data, type=CallRecord) for key, stored in records.items() if key != HEADER
+        }
+        return header, calls
+
+    async def _write(self, key: str, data: bytes) -> None:
+        assert self.store is not None  # noqa: S101  the callers have asked
+        version = self._versions.get(key, 0)
+        if not await self.store.write(self._run_id, key, data, expected=version):
+            raise RuntimeError(f"The records of the run {self._run_id!r} were changed by somebody else")
+        self._versions[key] = version + 1
+
+
+def _encoded(record: msgspec.Struct) -> bytes:
+    # Not msgspec's encoder: a tool's result may hold half a surrogate pair, which JSON can escape and UTF-8 cannot.
+    return json.dumps(msgspec.to_builtins(record)).encode()
