@@ -1,8 +1,8 @@
 """The official JSON Schema test suite, through Python objects and through JSON bytes.
 
-One test is one file of the suite in one draft. `mandatory` and `optional` files leave `format` an annotation, `format` files
-assert it, and so does `optional/format-assertion.json`, whose meta-schema asks for it. Remote schemas are served from the suite
-through `registry=`. A schema that does not compile fails all tests of its group.
+One test is one file of the suite in one draft. `mandatory` and `optional` files leave `format` an annotation, `format`
+files assert it, and so does `optional/format-assertion.json`, whose meta-schema asks for it. Remote schemas are served from
+the suite through `registry=`. A schema that does not compile fails all tests of its group.
 
 Known failures stand in `known_failures.json` as {"test": id, "reason": why}; one that passes fails the run.
 """
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urldefrag
 
 import pytest
-from shared_data import SHARED, absent
 
+from shared_data import SHARED, absent
 from toolhead import ValidationError, Validator
 
 HERE = Path(__file__).resolve().parent
@@ -120,9 +120,7 @@ def test_official_suite(file: SuiteFile, ask: Callable[[Validator, Any], bool]) 
     wrong, unexpected = [], []
     for group in json.loads(file.path.read_bytes()):
         try:
-            validator = Validator(
-                group["schema"], dialect=file.draft, formats=file.asserts_format, registry=_retrieve
-            )
+            validator = Validator(group["schema"], dialect=file.draft, formats=file.asserts_format, registry=_retrieve)
         except Exception as error:
             wrong.append(f"{group['description']}: does not compile: {error}")
             continue

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from shared_data import SHARED, absent, read_cases
 
+from shared_data import SHARED, absent, read_cases
 from toolhead import ValidationError, Validator
 
 CORPUS = SHARED / "corpora" / "tools" / "tools.jsonl"
