@@ -1,7 +1,7 @@
 """The official JSON Schema test suite, through Python objects and through JSON bytes.
 
 One test is one file of the suite in one draft. `mandatory` and `optional` files leave `format` an annotation, `format`
-files assert it, and so does `optional/format-assertion.json`, whose meta-schema asks for it. Remote schemas are served from
+files assert it, and so does `optional/format-assertion.json`, whose meta-schema asks for it. Remote schemas come from
 the suite through `registry=`. A schema that does not compile fails all tests of its group.
 
 Known failures stand in `known_failures.json` as {"test": id, "reason": why}; one that passes fails the run.
