@@ -25,7 +25,7 @@ async def direct_facts(vector: dict[str, Any]) -> dict[str, Any]:
     source = RequestContext(decode(given["request_context"])) if "request_context" in given else None
     try:
         tool = _tool(vector, facts, source)
-    except (SchemaError, ValueError):
+    except (SchemaError, TypeError, ValueError):
         return {"result_kind": "refused"}
     try:
         result = await tool.execute(decode(vector["input"]), _context(vector, facts, source))
@@ -33,6 +33,8 @@ async def direct_facts(vector: dict[str, Any]) -> dict[str, Any]:
         facts["result_kind"] = "suspended"
     except ScriptedError:
         facts["result_kind"] = "raised"
+    except TypeError:
+        facts["result_kind"] = "refused"
     else:
         if isinstance(result, ValidationError):
             facts |= error_facts(result)
@@ -100,7 +102,7 @@ def _perform(steps: list[dict[str, Any]], facts: dict[str, Any], context: Any, s
             context.request_context.set(*step["args"])
             facts["same_object"] = context.request_context is source
         elif step.get("call") == "request_context.delete":
-            facts["deleted"] = context.request_context.pop(*step["args"], None) is not None
+            facts["deleted"] = context.request_context.delete(*step["args"])
         else:
             returned = step["return"]
     return returned

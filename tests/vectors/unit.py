@@ -5,7 +5,7 @@ from typing import Any
 
 from toolhead import RequestContext, SchemaError, create_tool
 from vectors.direct import snake
-from vectors.marks import ABSENT, decode
+from vectors.marks import decode
 
 # ---------------------------------------------------------------------------- request_context_api
 
@@ -13,19 +13,21 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "set": RequestContext.set,
     "get": RequestContext.get,
     "has": RequestContext.has,
-    "delete": lambda context, key: context.pop(key, ABSENT) is not ABSENT,
+    "delete": RequestContext.delete,
     "clear": RequestContext.clear,
     "size": len,
     "keys": list,
     "values": lambda context: list(context.values()),
     "entries": lambda context: list(context.items()),
-    "all": lambda context: context.all(),
+    "all": lambda context: context.all,
 }
 
 
 async def request_context_facts(vector: dict[str, Any]) -> dict[str, Any]:
     must = vector["expect"]["must"]
-    if "ops" not in must:
+    if "reserved" in must:
+        return {"reserved": {name: getattr(RequestContext, name[7:-4]) for name in must["reserved"]}}
+    if "json" in must:
         one = RequestContext({"v": 1})
         one.set("other", RequestContext({"one": one}))
         return {"json": one.to_json()}
