@@ -134,8 +134,15 @@ def test_partial_case(case: dict[str, Any]) -> None:
         for chunk, value in zip(chunks, case["values_after"], strict=True):
             stream.push(chunk)
             assert _same(stream.value, value)
-    allowed = [case["value"], *case.get("also_ok", [])]
     text = case["text"].encode() if "text" in case else bytes.fromhex(case["bytes_hex"])
+    if case.get("error"):
+        refused = InputStream()
+        refused.push(text)
+        with pytest.raises(DecodeError) as refusal:
+            refused.finish()
+        assert refusal.value.offset == case["error_offset"]
+        return
+    allowed = [case["value"], *case.get("also_ok", [])]
     for cut in [text, *(cut.encode() for cut in case.get("also_cut", []))]:
         whole = InputStream()
         whole.push(cut)

@@ -1,6 +1,7 @@
 """Direct calls: a vector becomes a tool with a scripted body, one `execute` becomes the facts its README names."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from toolhead import (
@@ -84,9 +85,37 @@ def _tool(vector: dict[str, Any], facts: dict[str, Any], source: RequestContext 
             raise ScriptedError(returned["$raises"])
         return decode(returned)
 
-    schemas = {f"{role}_schema": vector["schema"][role] for role in ROLES if role in vector["schema"]}
-    description = vector["tool"].get("description", "d")
-    return create_tool(id=vector["tool"]["id"], description=description, execute=body, **schemas)
+    schemas = {f"{role}_schema": _schema(vector, role) for role in ROLES if role in vector["schema"]}
+    # Where a schema names no dialect, Mastra reads it as draft 7.
+    return create_tool(id=vector["tool"]["id"], description="d", execute=body, dialect="draft7", **schemas)
+
+
+def _schema(vector: dict[str, Any], role: str) -> Any:
+    schema = vector["schema"][role]
+    transform = TRANSFORMS.get((vector["name"], role))
+    return StandardSource(schema, transform) if transform else schema
+
+
+# What the zod schemas of these vectors do beyond their JSON Schema (`json_schema_lossy`).
+TRANSFORMS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("output_validation/transform_applied", "output"): lambda value: {"v": len(value["v"])},
+    ("output_validation/date_coerced", "output"): lambda value: {"d": datetime.fromisoformat(value["d"])},
+    ("request_context_validation/transform_visible", "request_context"): lambda value: {"n": int(value["n"])},
+}
+
+
+class StandardSource:
+    """A schema of another library, in the form of the Standard JSON Schema: a JSON Schema and a function after it."""
+
+    vendor, version = "vectors", 1
+
+    def __init__(self, schema: dict[str, Any], validate: Callable[[Any], Any]) -> None:
+        self.schema = schema
+        self.validate = validate
+        self.__standard_schema__ = self
+
+    def json_schema(self, mode: str = "input") -> dict[str, Any]:
+        return self.schema
 
 
 def _perform(steps: list[dict[str, Any]], facts: dict[str, Any], context: Any, source: RequestContext | None) -> Any:
@@ -108,7 +137,14 @@ def _perform(steps: list[dict[str, Any]], facts: dict[str, Any], context: Any, s
     return returned
 
 
+def camel(name: str) -> str:
+    """A Python name as Mastra writes it."""
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
 def snake(name: str) -> str:
+    """One of Mastra's names as Python writes it."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
@@ -121,7 +157,9 @@ def _context(vector: dict[str, Any], facts: dict[str, Any], source: RequestConte
     raises = any("raises" in step for step in vector.get("execute_does", ()))
 
     def suspend(payload: Any, **options: Any) -> None:
-        facts["suspend_calls"].append({"payload": payload, "options": options or None})
+        facts["suspend_calls"].append(
+            {"payload": payload, "options": {camel(key): options[key] for key in options} or None}
+        )
         if raises:
             raise ScriptedError("no")
 
@@ -192,6 +230,10 @@ def _context_keys(facts: dict[str, Any], context: Any, source: RequestContext | 
     facts["top_keys"] = sorted(name for name in TOP if hasattr(context, name))
     facts["defined_top"] = sorted(name for name in TOP if getattr(context, name, None) is not None)
     facts["request_context_is_instance"] = isinstance(context.request_context, RequestContext)
+    for name in ("agent", "workflow"):
+        namespace = getattr(context, name)
+        if namespace is not None:
+            facts[f"{name}_keys"] = sorted(namespace.__struct_fields__)
     if context.agent is not None:
         facts["agent_id"] = context.agent.agent_id
 

@@ -1,6 +1,7 @@
 """The value marks of the vectors (`{"$undefined": true}` and the like) in Python, and equality under them."""
 
 import math
+from datetime import datetime
 from typing import Any
 
 ABSENT = object()
@@ -39,6 +40,10 @@ def same(want: Any, got: Any) -> bool:
     if isinstance(want, dict):
         if want == {"$undefined": True}:
             return got is None
+        if want.keys() == {"$date"}:
+            return isinstance(got, datetime) and got == datetime.fromisoformat(want["$date"])
+        if want.keys() == {"$text"}:
+            return isinstance(got, str)  # the wording is ours
         return isinstance(got, dict) and want.keys() == got.keys() and all(same(want[key], got[key]) for key in want)
     if isinstance(want, list):
         return isinstance(got, list | tuple) and len(want) == len(got) and all(map(same, want, got))

@@ -15,7 +15,7 @@ import pytest
 
 from vectors.direct import direct_facts
 from vectors.marks import ABSENT, same
-from vectors.unit import attribute_facts, create_facts, request_context_facts
+from vectors.unit import attribute_facts, create_facts, projection_facts, request_context_facts
 
 AREAS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "input_validation": direct_facts,
@@ -28,6 +28,7 @@ AREAS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "request_context_api": request_context_facts,
     "create_tool": create_facts,
     "direct_call": attribute_facts,
+    "transform_unit": projection_facts,
 }
 REQUIRED = {"match", "timing"}
 ROWS = (
