@@ -1,41 +1,40 @@
 """Compile, check, explain, decode: one row a case."""
 
 import pytest
-from cases import INVALID, VALID, text
 
+from cases import CASES, text
 from toolhead import Validator
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_compile(benchmark, name):
-    benchmark(Validator, VALID[name][0])
+@pytest.fixture(params=CASES)
+def case(request):
+    return CASES[request.param]
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_is_valid(benchmark, name):
-    schema, value = VALID[name]
-    assert benchmark(Validator(schema).is_valid, value)
+@pytest.fixture
+def validator(case):
+    return Validator(case["schema"])
 
 
-@pytest.mark.parametrize("name", INVALID)
-def test_is_valid_refuses(benchmark, name):
-    schema, value = INVALID[name]
-    assert not benchmark(Validator(schema).is_valid, value)
+def test_compile(benchmark, case):
+    benchmark(Validator, case["schema"])
 
 
-@pytest.mark.parametrize("name", INVALID)
-def test_issues(benchmark, name):
-    schema, value = INVALID[name]
-    assert benchmark(Validator(schema).issues, value)
+def test_is_valid(benchmark, validator, case):
+    assert benchmark(validator.is_valid, case["valid"])
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_decode(benchmark, name):
-    schema, value = VALID[name]
-    assert benchmark(Validator(schema).decode, text(value)) == value
+def test_is_valid_refuses(benchmark, validator, case):
+    assert not benchmark(validator.is_valid, case["invalid"])
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_decode_without_schema(benchmark, name):
-    value = VALID[name][1]
-    assert benchmark(Validator(True).decode, text(value)) == value
+def test_issues(benchmark, validator, case):
+    assert benchmark(validator.issues, case["invalid"])
+
+
+def test_decode(benchmark, validator, case):
+    assert benchmark(validator.decode, text(case["valid"])) == case["valid"]
+
+
+def test_decode_without_schema(benchmark, case):
+    assert benchmark(Validator(True).decode, text(case["valid"])) == case["valid"]
