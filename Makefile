@@ -53,6 +53,7 @@ format: $(STAMPS)/extra-lint ## rewrite the sources in the project's format
 	$(BIN)/ruff format
 
 bench: $(BENCH_VENV)/stamp ## the project's own benchmarks (pytest-benchmark)
+	cargo bench --quiet --locked --package toolhead-core --bench core
 	$(BENCH) -m pytest benches/python/bench_*.py --override-ini=pythonpath=benches/python --benchmark-only
 
 bench-validate: $(BENCH_VENV)/stamp ## validation, decode, errors, compile beside all peers; records and plots
