@@ -1,6 +1,6 @@
 """The corpus of real tool schemas: 715 tools, 5,697 verdicts, by Python objects and by JSON bytes.
 
-Every verdict was confirmed by four independent implementations; formats are asserted, as the product does by default.
+Every verdict was confirmed by four independent implementations that leave `format` an annotation, as the dialect has it.
 """
 
 import json
@@ -23,7 +23,7 @@ def _text(value: Any) -> bytes:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=[tool["id"] for tool in TOOLS])
 def test_verdicts_of_tool(tool: dict[str, Any]) -> None:
-    validator = Validator(tool["schema"])
+    validator = Validator(tool["schema"], formats=False)
     for value in tool["valid"]:
         assert validator.is_valid(value)
         assert validator.issues(value) == []
