@@ -156,7 +156,9 @@ def random_string(rng: random.Random) -> str:
 
 def damaged(rng: random.Random, text: str) -> str:
     place = rng.randrange(len(text) + 1)
-    return text[:place] + rng.choice(['"', "\\", "{", "]", ",", ":", "0", "-", "x", "\n", "é", "\\u", "e"]) + text[place:]
+    return (
+        text[:place] + rng.choice(['"', "\\", "{", "]", ",", ":", "0", "-", "x", "\n", "é", "\\u", "e"]) + text[place:]
+    )
 
 
 def test_stream_agrees_with_the_oracle_at_every_prefix():
