@@ -23,7 +23,7 @@ for text in ('{"id": "4711", "total": 10.101}', '{"id": '):
     except ValidationError as error:
         print(error)
     except DecodeError as error:
-        print(f"line {error.line}, column {error.column}: {error}")
+        print(error.offset, error.is_incomplete, error)
 
 for issue in order.issues({"id": 4711, "total": "a lot"}):
     print(issue.path, issue.keyword, issue.message)

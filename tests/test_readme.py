@@ -39,7 +39,7 @@ async def run(code: CodeType, namespace: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 async def test_blocks_of_document(document):
-    namespace: dict[str, Any] = {"__name__": "readme"}
+    namespace: dict[str, Any] = {"__name__": "readme", "__builtins__": __builtins__}
     for body, printed, line in blocks(document.read_text(encoding="utf-8")):
         # Line numbers in tracebacks are the document's own.
         tree = ast.increment_lineno(ast.parse(body), line)

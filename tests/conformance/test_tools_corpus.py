@@ -1,6 +1,6 @@
 """The corpus of real tool schemas: 715 tools, 5,697 verdicts, by Python objects and by JSON bytes.
 
-Every verdict was confirmed by four independent implementations that leave `format` an annotation, as the dialect has it.
+Four independent implementations agree on every verdict; `format` is an annotation, as the dialect has it.
 """
 
 import json
