@@ -38,7 +38,8 @@ def _same(left: Any, right: Any) -> bool:
 def _flat(issues: Any) -> Iterator[Any]:
     for issue in issues:
         yield issue
-        yield from _flat(issue.causes)
+        for branch in issue.causes:
+            yield from _flat(branch)
 
 
 def _issues_of_text(validator: Validator, text: str) -> list[Any]:
