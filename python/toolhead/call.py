@@ -8,10 +8,9 @@ context, a thread, a timeout, a span) takes the same native steps from here.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from toolhead import supervise
 from toolhead._core import ToolExecutionContext, Validator
@@ -175,7 +174,7 @@ def refuse_input(tool: Tool[Any, Any], value: object, is_text: bool) -> Accepted
     data = value
     if is_text:
         try:
-            data = ANY_JSON.decode(value)
+            data = ANY_JSON.decode(cast("str | bytes", value))
         except DecodeError as error:
             if not _is_blank(value):
                 return _undecodable(tool, value, error)

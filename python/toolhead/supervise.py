@@ -19,7 +19,7 @@ from toolhead.abort import AbortSignal
 from toolhead.errors import ToolAbortedError, ToolError, ToolTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from toolhead.tool import Tool
 
@@ -113,7 +113,7 @@ async def _threaded(
 ) -> Any:
     loop = asyncio.get_running_loop()
     carried = contextvars.copy_context()
-    thread = loop.run_in_executor(None, carried.run, _call, tool, value, context)
+    thread = loop.run_in_executor(None, lambda: carried.run(_call, tool, value, context))
     try:
         result = await asyncio.shield(thread)
     except asyncio.CancelledError:
