@@ -1,6 +1,8 @@
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, final
 
+from typing_extensions import disjoint_base
+
 from toolhead.abort import AbortSignal
 from toolhead.context import (
     AgentToolExecutionContext,
@@ -11,6 +13,22 @@ from toolhead.context import (
 from toolhead.errors import ValidationError
 from toolhead.observe import Observe
 from toolhead.request_context import RequestContext
+
+__all__ = [
+    "MISSING",
+    "Change",
+    "InputStream",
+    "Issue",
+    "Limits",
+    "ToolBase",
+    "ToolExecutionContext",
+    "Validator",
+    "__version__",
+    "_restore_issue",
+    "_restore_limits",
+    "_restore_validator",
+    "with_direct_calls",
+]
 
 __version__: Final[str]
 
@@ -60,7 +78,7 @@ class Issue:
         keyword: str | None = None,
         expected: str | None = None,
         params: Mapping[str, Any] | None = None,
-        schema_path: str = "",
+        schema_path: str = ...,
         value: Any = None,
         causes: Iterable[Iterable[Issue]] = ...,
     ) -> Self: ...
@@ -187,6 +205,7 @@ class ToolExecutionContext:
     def _caller_suspend(self) -> Callable[..., Any] | None: ...
     def _members(self) -> dict[str, Any]: ...
 
+@disjoint_base
 class ToolBase:
     def __new__(
         cls,
@@ -214,3 +233,17 @@ class ToolBase:
     def _call_body(self, input: Any, context: ToolExecutionContext) -> Any: ...
 
 def with_direct_calls(class_: _Class, /) -> _Class: ...
+
+# What pickled objects are made from again.
+def _restore_issue(
+    path: Iterable[str | int],
+    message: str,
+    keyword: str | None,
+    expected: str,
+    params: Mapping[str, Any],
+    schema_path: str,
+    value: Any,
+    causes: Iterable[Iterable[Issue]],
+) -> Issue: ...
+def _restore_limits(depth: int, text_length: int, issues: int, number_digits: int, regex_steps: int) -> Limits: ...
+def _restore_validator(schema: Any, dialect: str | None, formats: bool, registry: Any, limits: Limits) -> Validator: ...
