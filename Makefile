@@ -10,6 +10,7 @@ BENCH := $(BENCH_VENV)/bin/python
 BENCH_ENV := PYTHONPATH=benches
 WHEEL := dist/toolhead-*.whl
 MATURIN := maturin>=1.9,<2
+EXTRAS_lint := test,lint
 
 # rustup's own folder counts although a shell may not have read its profile yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -97,7 +98,7 @@ $(STAMPS)/wheel: $(SOURCES) $(STAMPS)/sources $(STAMPS)/venv | .ci-check
 
 $(STAMPS)/extra-%: $(STAMPS)/wheel
 	@echo '== installing what "$*" needs'
-	$(BIN)/python -m pip install --quiet "$$(ls $(WHEEL))[$*]"
+	$(BIN)/python -m pip install --quiet "$$(ls $(WHEEL))[$(or $(EXTRAS_$*),$*)]"
 	@touch $@
 
 $(BENCH_VENV)/stamp: $(STAMPS)/wheel
