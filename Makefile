@@ -10,6 +10,7 @@ BENCH := $(BENCH_VENV)/bin/python
 BENCH_ENV := PYTHONPATH=benches
 WHEEL := dist/toolhead-*.whl
 MATURIN := maturin>=1.9,<2
+EXTRAS_lint := test,lint
 
 # rustup's own folder counts although a shell may not have read its profile yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -53,7 +54,8 @@ format: $(STAMPS)/extra-lint ## rewrite the sources in the project's format
 	$(BIN)/ruff format
 
 bench: $(BENCH_VENV)/stamp ## the project's own benchmarks (pytest-benchmark)
-	$(BENCH) -m pytest benches/python --benchmark-only --numprocesses 0
+	cargo bench --quiet --locked --package toolhead-core --bench core
+	$(BENCH) -m pytest benches/python/bench_*.py --override-ini=pythonpath=benches/python --benchmark-only
 
 bench-validate: $(BENCH_VENV)/stamp ## validation, decode, errors, compile beside all peers; records and plots
 	$(BENCH_ENV) $(BENCH) -m peers validate
@@ -96,7 +98,7 @@ $(STAMPS)/wheel: $(SOURCES) $(STAMPS)/sources $(STAMPS)/venv | .ci-check
 
 $(STAMPS)/extra-%: $(STAMPS)/wheel
 	@echo '== installing what "$*" needs'
-	$(BIN)/python -m pip install --quiet "$$(ls $(WHEEL))[$*]"
+	$(BIN)/python -m pip install --quiet "$$(ls $(WHEEL))[$(or $(EXTRAS_$*),$*)]"
 	@touch $@
 
 $(BENCH_VENV)/stamp: $(STAMPS)/wheel

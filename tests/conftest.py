@@ -10,11 +10,13 @@
 The options take any folder or file of the same formats. Absent data gives one skipped test a function, never silence.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from shared_data import SHARED, absent, read_cases, read_streams, read_vectors
 
 Item = tuple[str, str, Any]
@@ -82,6 +84,22 @@ def pytest_report_header() -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for fixture in DATA.keys() & set(metafunc.fixturenames):
         metafunc.parametrize(fixture, _parameters(metafunc, DATA[fixture]))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How many golden vectors hold, by area."""
+    counts: dict[str, Counter[str]] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            # Properties travel from the workers of a distributed run, prints do not.
+            for area, kind in (str(value).split() for name, value in report.user_properties if name == "vector"):
+                counts.setdefault(area, Counter())["failed" if outcome == "failed" else kind] += 1
+    if counts:
+        terminalreporter.section("golden vectors by area")
+        for area, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
+            total = sum(count.values())
+            hold = f"{area:28} {count['matching']:4} of {total} match, {count['diverging']} differ on purpose"
+            terminalreporter.write_line(f"{hold}, {count['failed']} FAIL" if count["failed"] else hold)
 
 
 def _parameters(metafunc: pytest.Metafunc, data: DataSet) -> list[Any]:

@@ -17,7 +17,15 @@ import msgspec
 from toolhead._core import ToolExecutionContext
 from toolhead.suspend import Suspension
 
-__all__ = ["APPROVAL_SCHEMA", "DEFAULT_REASON", "ApprovalAnswer", "Predicate", "answered", "call_digest", "needs_approval"]
+__all__ = [
+    "APPROVAL_SCHEMA",
+    "DEFAULT_REASON",
+    "ApprovalAnswer",
+    "Predicate",
+    "answered",
+    "call_digest",
+    "needs_approval",
+]
 
 _logger = logging.getLogger("toolhead")
 Predicate = Callable[[Any, ToolExecutionContext], Any]

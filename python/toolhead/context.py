@@ -96,8 +96,21 @@ _NAMESPACES: dict[str, type] = {
     "mcp": MCPToolExecutionContext,
 }
 _MEMBERS = frozenset(
-    "request_context abort_signal agent workflow mcp observe writer tool_call_id repairs suspend resume_data "
-    "suspend_payload idempotency_key".split()
+    [
+        "request_context",
+        "abort_signal",
+        "agent",
+        "workflow",
+        "mcp",
+        "observe",
+        "writer",
+        "tool_call_id",
+        "repairs",
+        "suspend",
+        "resume_data",
+        "suspend_payload",
+        "idempotency_key",
+    ]
 )
 _SHARED = ("suspend", "resume_data", "suspend_payload")
 

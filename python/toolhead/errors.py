@@ -366,8 +366,30 @@ _SECRETS = frozenset(
 )
 # With one of these beside it, `token` counts tokens.
 _COUNTS = frozenset(
-    "budget cached completion count input length limit max maximum min minimum num number output per prompt "
-    "reasoning remaining size total usage used".split()
+    [
+        "budget",
+        "cached",
+        "completion",
+        "count",
+        "input",
+        "length",
+        "limit",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "num",
+        "number",
+        "output",
+        "per",
+        "prompt",
+        "reasoning",
+        "remaining",
+        "size",
+        "total",
+        "usage",
+        "used",
+    ]
 )
 
 

@@ -60,6 +60,8 @@ class FunctionTool(Tool[dict[str, Any], Out], Generic[P, R, Out]):
     __slots__ = ("__wrapped__", "_decorator_options", "_owner")
 
     __wrapped__: Callable[P, R]
+    _decorator_options: dict[str, Any]
+    _owner: object
 
     @classmethod
     def _decorated(cls, function: Callable[..., Any], given: Mapping[str, Any]) -> FunctionTool[Any, Any, Any]:
@@ -80,7 +82,7 @@ class FunctionTool(Tool[dict[str, Any], Out], Generic[P, R, Out]):
         if not options["description"]:
             raise ValueError(f"description: expected one, in the docstring of {schema.name} or as description=")
         made = cls(**options)
-        return made._as_function(function, given, None)  # type: ignore[attr-defined, no-any-return]
+        return made._as_function(function, given, None)
 
     def _as_function(
         self, function: Callable[..., Any], given: Mapping[str, Any], owner: object
@@ -106,7 +108,10 @@ class FunctionTool(Tool[dict[str, Any], Out], Generic[P, R, Out]):
         body: Any = self.function
         options = {**checked_options(self._given), "execute": body.bound_to(instance)}
         made: Any = type(self)._made({**self._given, "execute": options["execute"]}, options, self._schemas)
-        return made._as_function(self.__wrapped__.__get__(instance), self._decorator_options, instance)  # type: ignore[attr-defined, no-any-return]
+        bound: FunctionTool[..., R, Out] = made._as_function(
+            self.__wrapped__.__get__(instance), self._decorator_options, instance
+        )
+        return bound
 
     def replace(self, **options: Any) -> FunctionTool[P, R, Out]:
         """A copy with other options, checked as by `@tool`."""

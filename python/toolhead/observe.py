@@ -8,7 +8,7 @@ provider, which a tool asks once, at its first call.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -46,7 +46,7 @@ class Span:
         if self._span is not None:
             self._span.set_attributes(_recordable(attributes))
 
-    def __enter__(self) -> Span:
+    def __enter__(self) -> Self:
         if is_configured():
             tracer = sys.modules["opentelemetry.trace"].get_tracer("toolhead")
             self._manager = tracer.start_as_current_span(self._name, attributes=_recordable(self._attributes))
@@ -60,7 +60,7 @@ class Span:
             self._manager.__exit__(kind, error, traceback)
             self._manager = self._span = None
 
-    async def __aenter__(self) -> Span:
+    async def __aenter__(self) -> Self:
         return self.__enter__()
 
     async def __aexit__(

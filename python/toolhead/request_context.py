@@ -105,7 +105,9 @@ class ValidatedRequestContext(RequestContext):
 
     __slots__ = ("_source", "_tool_id", "_validator")
 
-    def __init__(self, source: RequestContext, validated: Mapping[str, Any], validator: Validator, tool_id: str) -> None:
+    def __init__(
+        self, source: RequestContext, validated: Mapping[str, Any], validator: Validator, tool_id: str
+    ) -> None:
         super().__init__({**source.all, **validated})
         self._source = source
         self._validator = validator

@@ -170,11 +170,13 @@ class Tool(ToolBase, Generic[In, Out]):
 
     def validate_input(self, value: object) -> In:
         """The validated (and if need be repaired) input. Raises `ValidationError`."""
-        return _raised(check_input(self, value))
+        accepted: In = _raised(check_input(self, value))
+        return accepted
 
     def validate_input_json(self, text: str | bytes) -> In:
         """The validated input from argument text. Raises `ValidationError`, also for text that is not JSON."""
-        return _raised(check_input(self, text, is_text=True))
+        accepted: In = _raised(check_input(self, text, is_text=True))
+        return accepted
 
     def validate_output(self, value: object) -> Out:
         """The validated output, as a caller gets it. Raises `ValidationError`."""
@@ -207,7 +209,7 @@ class Tool(ToolBase, Generic[In, Out]):
         """A copy with other options, checked as by `create_tool`."""
         return Tool(**{**self._given, **options})
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...] | str:
         return _restored, (dict(self._given),)
 
     def __copy__(self) -> Tool[In, Out]:
@@ -229,6 +231,10 @@ class Tool(ToolBase, Generic[In, Out]):
         ) -> Coroutine[Any, Any, Out | ValidationError]: ...
         @overload
         def execute(self, input: Any, context: Any = None, *, raises: Literal[True]) -> Coroutine[Any, Any, Out]: ...
+        @overload
+        def execute(
+            self, input: Any, context: Any = None, *, raises: bool = False
+        ) -> Coroutine[Any, Any, Out | ValidationError]: ...
         def execute(self, input: Any, context: Any = None, *, raises: bool = False) -> Coroutine[Any, Any, Any]: ...
 
         @overload
@@ -239,6 +245,10 @@ class Tool(ToolBase, Generic[In, Out]):
         def execute_json(
             self, text: str | bytes, context: Any = None, *, raises: Literal[True]
         ) -> Coroutine[Any, Any, Out]: ...
+        @overload
+        def execute_json(
+            self, text: str | bytes, context: Any = None, *, raises: bool = False
+        ) -> Coroutine[Any, Any, Out | ValidationError]: ...
         def execute_json(
             self, text: str | bytes, context: Any = None, *, raises: bool = False
         ) -> Coroutine[Any, Any, Any]: ...
@@ -249,6 +259,8 @@ class Tool(ToolBase, Generic[In, Out]):
         ) -> Out | ValidationError: ...
         @overload
         def execute_sync(self, input: Any, context: Any = None, *, raises: Literal[True]) -> Out: ...
+        @overload
+        def execute_sync(self, input: Any, context: Any = None, *, raises: bool = False) -> Out | ValidationError: ...
         def execute_sync(self, input: Any, context: Any = None, *, raises: bool = False) -> Any: ...
 
         @overload
@@ -257,6 +269,10 @@ class Tool(ToolBase, Generic[In, Out]):
         ) -> Out | ValidationError: ...
         @overload
         def execute_json_sync(self, text: str | bytes, context: Any = None, *, raises: Literal[True]) -> Out: ...
+        @overload
+        def execute_json_sync(
+            self, text: str | bytes, context: Any = None, *, raises: bool = False
+        ) -> Out | ValidationError: ...
         def execute_json_sync(self, text: str | bytes, context: Any = None, *, raises: bool = False) -> Any: ...
 
         def execute_or_raise(self, input: Any, context: Any = None) -> Coroutine[Any, Any, Out]: ...

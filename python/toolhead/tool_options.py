@@ -222,7 +222,7 @@ def body_shape(execute: Any) -> bool:
 
 
 def is_async_callable(function: Any) -> bool:
-    """Whether calling `function` gives an awaitable: a coroutine function, also behind partial, method or `__call__`."""
+    """Whether calling `function` gives an awaitable: a coroutine function, also behind partial or `__call__`."""
     while hasattr(function, "func") and type(function).__name__ == "partial":
         function = function.func
     is_async: bool | None = getattr(function, "is_async", None)  # a body that knows, as that of `@tool`
@@ -245,20 +245,25 @@ def _check_callable(option: str, function: Any, arity: int, expected: str) -> No
     try:
         signature.bind(*[None] * arity)
     except TypeError:
-        raise TypeError(f"{option}: expected {expected}, got a callable that does not take {arity} argument(s)") from None
+        raise TypeError(
+            f"{option}: expected {expected}, got a callable that does not take {arity} argument(s)"
+        ) from None
 
 
 # -------------------------------------------------------------------------------------- typed mappings
 
 
-def _struct(option: str, kind: type[_S], given: Any, names: Mapping[str, str] | None = None) -> _S:
+_NO_NAMES: Mapping[str, str] = {}
+
+
+def _struct(option: str, kind: type[_S], given: Any, names: Mapping[str, str] = _NO_NAMES) -> _S:
     """An instance of `kind` from a mapping. `names` are other spellings of its fields."""
     if isinstance(given, kind):
         return given
     if not isinstance(given, Mapping):
         raise TypeError(f"{option}: expected {kind.__name__} or a mapping, got {type(given).__name__}")
     fields = kind.__struct_fields__  # type: ignore[attr-defined]
-    values = {(names or {}).get(key, key): value for key, value in given.items()}
+    values: dict[str, Any] = {names.get(key, key): value for key, value in given.items()}
     unknown = [key for key in values if key not in fields]
     if unknown:
         raise TypeError(f"{option}: unknown key {unknown[0]!r}; expected one of {', '.join(fields)}")
@@ -271,7 +276,7 @@ def _transform(given: Any) -> ToolPayloadTransform | None:
     from toolhead.transforms import TargetTransform, ToolPayloadTransform
 
     transform = _struct("transform", ToolPayloadTransform, given)
-    targets = {}
+    targets: dict[str, TargetTransform | None] = {}
     for target in ("display", "transcript"):
         value = getattr(transform, target)
         if value is None:

@@ -100,7 +100,9 @@ class Projection(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The form of chunk metadata: `transformed` or `suppress`, and `failed`."""
-        shown: dict[str, Any] = {"suppress": True} if self.is_hidden and self.value is None else {"transformed": self.value}
+        shown: dict[str, Any] = (
+            {"suppress": True} if self.is_hidden and self.value is None else {"transformed": self.value}
+        )
         return {**shown, "failed": True} if self.failed else shown
 
 

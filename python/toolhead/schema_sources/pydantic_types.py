@@ -7,10 +7,13 @@ aliases and defaults count, and what they refuse comes back as issues.
 from __future__ import annotations
 
 import typing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolhead.errors import SchemaError
 from toolhead.schema_sources.source import Refused, Source
+
+if TYPE_CHECKING:
+    from toolhead._core import Issue
 
 __all__ = ["adapted", "is_mentioned", "source"]
 
@@ -63,7 +66,7 @@ def _text(value: Any) -> bytes:
 
 
 def _refused(errors: list[Any], value: Any) -> Refused:
-    issues = []
+    issues: list[Issue] = []
     for error in errors:
         path = _path(error["loc"], value, is_missing=error["type"] == "missing")
         issues += Refused.one(path, error["msg"], keyword="build", value=error.get("input")).issues

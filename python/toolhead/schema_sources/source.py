@@ -28,7 +28,7 @@ class Source(NamedTuple):
     dump: Callable[[Any], Any] | None = None
 
 
-class Refused(Exception):  # noqa: N818  says what happened, and never reaches a user
+class Refused(Exception):
     """The owner of a class refused data that the JSON Schema accepts."""
 
     def __init__(self, issues: Iterable[Issue]) -> None:

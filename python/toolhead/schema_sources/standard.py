@@ -28,6 +28,7 @@ class StandardJSONSchema(Protocol):
 
     def json_schema(self, mode: Literal["input", "output"] = "input") -> dict[str, Any]:
         """The JSON Schema of what is accepted (`input`) or produced (`output`)."""
+        ...
 
     def validate(self, value: Any) -> Any:
         """The validated value. Raises `ValueError` (a `ValidationError` keeps its issues) for what it refuses."""

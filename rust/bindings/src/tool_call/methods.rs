@@ -17,6 +17,7 @@ use crate::tool_base::{ToolBase, start};
 
 /// Gives a subclass of `ToolBase` its own `execute` and `execute_json`. Returns the class, as a decorator does.
 #[pyfunction]
+#[pyo3(signature = (class, /))]
 pub(crate) fn with_direct_calls<'py>(class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyType>> {
     let py = class.py();
     if !class.is_subclass_of::<ToolBase>()? {

@@ -1,0 +1,1 @@
+"""The product beside its peers: one module a harness, and what they share."""

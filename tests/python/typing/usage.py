@@ -1,0 +1,79 @@
+"""What the types of the public interface promise, stated with `assert_type` and checked by mypy and pyright.
+
+A line that must not type-check carries an ignore; both checkers report an ignore that is not needed.
+"""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, assert_type
+
+import msgspec
+
+from toolhead import (
+    InputStream,
+    Issue,
+    Tool,
+    ToolExecutionContext,
+    ValidationError,
+    Validator,
+    create_tool,
+    tool,
+)
+
+
+class Place(msgspec.Struct):
+    name: str
+
+
+@dataclass
+class Weather:
+    sky: str
+
+
+async def look(input: Place, context: ToolExecutionContext) -> Weather:
+    return Weather(input.name)
+
+
+def look_now(input: Place) -> Weather:
+    return Weather(input.name)
+
+
+async def untyped(input: dict[str, Any]) -> Any:
+    return input
+
+
+typed = create_tool(id="a", description="d", input_schema=Place, output_schema=Weather, execute=look)
+assert_type(typed, Tool[Place, Weather])
+by_thread = create_tool(id="b", description="d", input_schema=Place, output_schema=Weather, execute=look_now)
+assert_type(by_thread, Tool[Place, Weather])
+raw = create_tool(id="c", description="d", input_schema={"type": "object"}, execute=untyped)
+
+
+@tool
+async def decorated(city: str, days: int = 1) -> Weather:
+    """Look."""
+    return Weather(f"{city} {days}")
+
+
+async def calls() -> None:
+    outcome = await typed.execute({"name": "x"})
+    assert_type(outcome, Weather | ValidationError)
+    if isinstance(outcome, ValidationError):
+        assert_type(outcome.issues, tuple[Issue, ...])
+    else:
+        assert_type(outcome, Weather)
+    assert_type(await typed.execute_or_raise({"name": "x"}), Weather)
+    assert_type(await typed.execute_json("{}"), Weather | ValidationError)
+    assert_type(typed.execute_sync({"name": "x"}), Weather | ValidationError)
+    assert_type(typed.validate_input({"name": "x"}), Place)
+    # The decorated function keeps its signature.
+    assert_type(decorated("x", days=2), Awaitable[Weather])
+    decorated(1)  # type: ignore[arg-type]
+
+
+def core() -> None:
+    validator = Validator({"type": "object"}, dialect="draft7")
+    assert_type(validator.is_valid(object()), bool)
+    assert_type(validator.issues(object()), list[Issue])
+    assert_type(validator.stream(), InputStream)
+    Validator(5)  # type: ignore[arg-type]
