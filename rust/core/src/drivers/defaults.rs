@@ -1,7 +1,8 @@
 //! Fills in the defaults of missing members, at every depth, in a copy of what changes (public API, section 1).
 //!
 //! The value is known to be valid. A default applies where the schema that declares it applies: through `allOf`,
-//! `$ref`, the branch of `anyOf` or `oneOf` that accepts the value, and the arm of `if` that counts.
+//! `$ref`, the branch of `anyOf` or `oneOf` that accepts the value, and the arm of `if` that counts. What was filled in
+//! is filled in turn, but a default never inside itself: a recursive schema would have no end.
 
 use super::check::Checker;
 use super::edit::Edit;
@@ -77,11 +78,12 @@ pub(crate) fn names<'a, I: Instance<'a>>(value: I) -> Vec<String> {
 /// # Errors
 /// When the host fails.
 pub fn fill<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Option<E::Value>, E::Error> {
+    let mut filling = Vec::new();
     if plan.plain_defaults {
-        return fill_plain(plan, edit, plan.root, value);
+        return fill_plain(plan, edit, plan.root, value, &mut filling);
     }
     let mut run = Checker::new(plan, 0);
-    fill_value(&mut run, edit, &[plan.root], value)
+    fill_value(&mut run, edit, &[plan.root], value, &mut filling)
 }
 
 /// The same where no default stands behind a keyword that applies in place: one walk, no lists of nodes.
@@ -90,6 +92,7 @@ fn fill_plain<E: Edit>(
     edit: &mut E,
     id: NodeId,
     value: &E::Value,
+    filling: &mut Vec<u32>,
 ) -> Result<Option<E::Value>, E::Error> {
     let node = plan.node(id);
     let mut changed: Option<E::Value> = None;
@@ -117,17 +120,19 @@ fn fill_plain<E: Edit>(
             });
             if rule.has_defaults {
                 for (at, property) in properties.iter().enumerate() {
-                    if property.default != NONE && !seen.has(at) {
+                    if property.default != NONE && !seen.has(at) && !filling.contains(&property.default) {
                         let copy = copied(edit, &mut changed, value)?;
                         let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
-                        let filled = fill_plain(plan, edit, property.node, &filled)?.unwrap_or(filled);
-                        edit.set_member(&copy, plan.name(property), filled)?;
+                        filling.push(property.default);
+                        let deeper = fill_plain(plan, edit, property.node, &filled, filling)?;
+                        filling.pop();
+                        edit.set_member(&copy, plan.name(property), deeper.unwrap_or(filled))?;
                     }
                 }
             }
             for (name, node) in below {
                 let Some(member) = edit.member(value, &name) else { continue };
-                if let Some(filled) = fill_plain(plan, edit, node, &member)? {
+                if let Some(filled) = fill_plain(plan, edit, node, &member, filling)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_member(&copy, &name, filled)?;
                 }
@@ -141,7 +146,7 @@ fn fill_plain<E: Edit>(
                     continue;
                 }
                 let Some(item) = edit.item(value, index) else { continue };
-                if let Some(filled) = fill_plain(plan, edit, node, &item)? {
+                if let Some(filled) = fill_plain(plan, edit, node, &item, filling)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_item(&copy, index, filled)?;
                 }
@@ -194,6 +199,7 @@ fn fill_value<E: Edit>(
     edit: &mut E,
     nodes: &[NodeId],
     value: &E::Value,
+    filling: &mut Vec<u32>,
 ) -> Result<Option<E::Value>, E::Error> {
     let plan = run.plan;
     if !nodes.iter().any(|node| plan.leads_to_default(*node)) {
@@ -203,10 +209,13 @@ fn fill_value<E: Edit>(
     match E::instance(value).kind() {
         Kind::Object => {
             let nodes = applied(run, nodes, E::instance(value));
+            let mut fresh: Vec<(&str, u32)> = Vec::new();
             for rule in nodes.iter().filter_map(|node| plan.objects.get(plan.node(*node).object as usize)) {
                 for property in plan.properties_of(rule).iter().filter(|property| property.default != NONE) {
                     let name = plan.name(property);
-                    if edit.member(changed.as_ref().unwrap_or(value), name).is_none() {
+                    let missing = edit.member(changed.as_ref().unwrap_or(value), name).is_none();
+                    if missing && !filling.contains(&property.default) {
+                        fresh.push((name, property.default));
                         let copy = copied(edit, &mut changed, value)?;
                         let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
                         edit.set_member(&copy, name, filled)?;
@@ -216,7 +225,13 @@ fn fill_value<E: Edit>(
             let now = changed.clone().unwrap_or_else(|| value.clone());
             for name in names(E::instance(&now)) {
                 let Some(member) = edit.member(&now, &name) else { continue };
-                if let Some(filled) = fill_value(run, edit, &of_member(plan, &nodes, &name), &member)? {
+                let default = fresh.iter().find(|(fresh, _)| *fresh == name).map(|(_, default)| *default);
+                filling.extend(default);
+                let filled = fill_value(run, edit, &of_member(plan, &nodes, &name), &member, filling)?;
+                if default.is_some() {
+                    filling.pop();
+                }
+                if let Some(filled) = filled {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_member(&copy, &name, filled)?;
                 }
@@ -226,7 +241,7 @@ fn fill_value<E: Edit>(
             let nodes = applied(run, nodes, E::instance(value));
             for index in 0..E::instance(value).len() {
                 let Some(item) = edit.item(value, index) else { continue };
-                if let Some(filled) = fill_value(run, edit, &of_item(plan, &nodes, index), &item)? {
+                if let Some(filled) = fill_value(run, edit, &of_item(plan, &nodes, index), &item, filling)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_item(&copy, index, filled)?;
                 }

@@ -4,7 +4,7 @@ use super::length::count as count_of;
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
-use crate::drivers::explain::{At, Explainer};
+use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Kind, kinds};
 use crate::issue::Detail;
 use crate::plan::NodeId;
@@ -12,6 +12,9 @@ use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::dialect::Draft as DraftName;
 use crate::schema::draft::Draft;
+
+/// Items that are explained where too few match.
+const MOST_EXPLAINED: usize = 3;
 
 /// How many items must match a schema.
 #[derive(Clone, Debug)]
@@ -80,6 +83,14 @@ impl Behaviour for Contains {
             _ => return,
         };
         run.issue(at, Some(keyword), value, Detail::Matches(matches));
+        if matches < self.min {
+            // Why the first items do not match: a model corrects an item more easily than a count.
+            value.items(|index, item| {
+                let child = at.item(index);
+                run.node(&child.under(Keyword::Contains.name(), Token::None), self.node, item);
+                run.wants_more() && index + 1 < MOST_EXPLAINED
+            });
+        }
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {

@@ -300,9 +300,9 @@ mod tests {
             "a|b",
         ] {
             let pattern = Pattern::compile(source, 1).unwrap();
-            assert!(matches!(pattern.0, Machine::Simple(_)), "{source}");
+            assert!(matches!(pattern.machine, Machine::Simple(_)), "{source}");
         }
-        assert!(size_of::<Pattern>() <= 24);
+        assert!(size_of::<Pattern>() <= 40);
     }
 
     #[test]
