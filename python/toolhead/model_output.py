@@ -135,7 +135,7 @@ def checked_model_output(output: Any) -> ModelOutput:
     Raises:
         ValueError: it is not, saying where and what was expected.
     """
-    if not isinstance(output, Mapping):
+    if not isinstance(output, Mapping):  # one error for every wrong shape
         raise ValueError(f"expected {{'type': 'text' | 'json' | 'content', 'value': ...}}, got {type(output).__name__}")
     kind = output.get("type")
     if kind not in ("text", "json", "content"):

@@ -125,10 +125,12 @@ async def project(
 
     Args:
         transform: the tool's transforms.
-        target, phase: which view, and which payload.
+        target: which view.
+        phase: which payload.
         payload: the parts of the payload by their names in `TransformEvent`.
         policy: the run's policy, asked first.
-        tool_name, tool_call_id: told to the callbacks.
+        tool_name: told to the callbacks.
+        tool_call_id: told to the callbacks.
 
     Raises:
         ValueError: an unknown target or phase.

@@ -5,5 +5,6 @@ pub(crate) mod call;
 pub(crate) mod growing_str;
 pub(crate) mod make;
 pub(crate) mod method;
+pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod read;

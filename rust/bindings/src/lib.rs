@@ -24,8 +24,6 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::call_context::ToolExecutionContext;
-    #[pymodule_export]
     use crate::input_stream::{Change, InputStream, Missing};
     #[pymodule_export]
     use crate::issue::{_restore_issue, Issue};
@@ -45,6 +43,7 @@ mod _core {
         crate::ffi::method::add::<crate::validator::Validate>(py)?;
         crate::ffi::method::add::<crate::validator::Decode>(py)?;
         crate::ffi::method::add::<crate::validator::IsValidJson>(py)?;
+        module.add("ToolExecutionContext", crate::call_context::slots::type_object(py)?)?;
         module.add("MISSING", crate::input_stream::missing(py)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

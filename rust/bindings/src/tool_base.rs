@@ -10,7 +10,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::call_context::{ToolExecutionContext, imported};
+use crate::call_context::{Context, imported};
 use crate::tool_call;
 use crate::validator::Validator;
 
@@ -127,22 +127,22 @@ impl ToolBase {
     #[pyo3(signature = (input, context=None, *, raises=false))]
     fn execute_sync<'py>(
         slf: &Bound<'py, Self>,
-        input: Bound<'py, PyAny>,
+        input: &Bound<'py, PyAny>,
         context: Option<Bound<'py, PyAny>>,
         raises: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        run_now(slf, &input, context, false, raises)
+        run_now(slf, input, context, false, raises)
     }
 
     /// `execute_sync` from the argument text of a model.
     #[pyo3(signature = (text, context=None, *, raises=false))]
     fn execute_json_sync<'py>(
         slf: &Bound<'py, Self>,
-        text: Bound<'py, PyAny>,
+        text: &Bound<'py, PyAny>,
         context: Option<Bound<'py, PyAny>>,
         raises: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        run_now(slf, &text, context, true, raises)
+        run_now(slf, text, context, true, raises)
     }
 
     /// The native step of `toolhead.call.check_input`: `(value, repairs)`, or a `ValidationError`.
@@ -170,11 +170,7 @@ impl ToolBase {
     }
 
     /// Calls the body with a validated input and the context it is to see.
-    fn _call_body<'py>(
-        &self,
-        input: Bound<'py, PyAny>,
-        context: &Bound<'py, ToolExecutionContext>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn _call_body<'py>(&self, input: Bound<'py, PyAny>, context: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.call_body(input, self.takes_context.then_some(context))
     }
 
@@ -209,7 +205,7 @@ impl ToolBase {
         match (accepted, &this.build_input) {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
             (Some(value), Some(build)) => match build.bind(py).call1((value,)) {
-                Ok(built) => Ok(Checked::Accepted(built, None)),
+                Ok(instance) => Ok(Checked::Accepted(instance, None)),
                 Err(_) => Self::refuse_input(slf, input, is_text),
             },
             (None, _) => Self::refuse_input(slf, input, is_text),
@@ -218,14 +214,9 @@ impl ToolBase {
 
     /// The cold path of `accept_input`: an instance, a value that repair makes valid, or a `ValidationError`.
     #[cold]
-    fn refuse_input<'py>(
-        slf: &Bound<'py, Self>,
-        input: &Bound<'py, PyAny>,
-        is_text: bool,
-    ) -> PyResult<Checked<'py>> {
-        let answer = Python::attach(|_| {
-            imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text))
-        })?;
+    fn refuse_input<'py>(slf: &Bound<'py, Self>, input: &Bound<'py, PyAny>, is_text: bool) -> PyResult<Checked<'py>> {
+        let answer =
+            Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text)))?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => {
                 let repairs = accepted.get_item(1)?.cast_into::<PyTuple>()?;
@@ -237,10 +228,7 @@ impl ToolBase {
 
     /// Validates what the body returned.
     #[inline]
-    pub(crate) fn accept_output<'py>(
-        slf: &Bound<'py, Self>,
-        output: Bound<'py, PyAny>,
-    ) -> PyResult<Checked<'py>> {
+    pub(crate) fn accept_output<'py>(slf: &Bound<'py, Self>, output: Bound<'py, PyAny>) -> PyResult<Checked<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let Some(validator) = &this.output else {
             // A body that returns a ValidationError has failed with it; an output schema refuses it anyway.
@@ -251,7 +239,7 @@ impl ToolBase {
         match (validator.get().accept(py, &output)?, &this.build_output) {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
             (Some(value), Some(build)) => match build.bind(py).call1((value,)) {
-                Ok(built) => Ok(Checked::Accepted(built, None)),
+                Ok(instance) => Ok(Checked::Accepted(instance, None)),
                 Err(_) => Self::refuse_output(slf, &output),
             },
             (None, _) => Self::refuse_output(slf, &output),
@@ -261,8 +249,7 @@ impl ToolBase {
     /// The cold path of `accept_output`: an instance of the declared class, or a `ValidationError`.
     #[cold]
     fn refuse_output<'py>(slf: &Bound<'py, Self>, output: &Bound<'py, PyAny>) -> PyResult<Checked<'py>> {
-        let answer =
-            Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output)))?;
+        let answer = Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output)))?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => Ok(Checked::Accepted(accepted.get_item(0)?, None)),
             Err(refused) => Ok(Checked::Refused(refused.into_inner())),
@@ -275,16 +262,8 @@ impl ToolBase {
         &self,
         py: Python<'py>,
         repairs: Option<Bound<'py, PyTuple>>,
-    ) -> PyResult<Option<Bound<'py, ToolExecutionContext>>> {
-        if !self.takes_context {
-            return Ok(None);
-        }
-        let context = ToolExecutionContext::ambient(py)?;
-        let context = match repairs {
-            Some(repairs) => context.repaired(repairs.unbind()),
-            None => context,
-        };
-        Bound::new(py, context).map(Some)
+    ) -> PyResult<Option<Context<'py>>> {
+        if self.takes_context { Context::plain(py, repairs).map(Some) } else { Ok(None) }
     }
 
     /// Calls the body.
@@ -292,7 +271,7 @@ impl ToolBase {
     pub(crate) fn call_body<'py>(
         &self,
         input: Bound<'py, PyAny>,
-        context: Option<&Bound<'py, ToolExecutionContext>>,
+        context: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = input.py();
         let Some(function) = &self.function else {
@@ -337,12 +316,12 @@ impl ToolBase {
 
 /// Ends what the context of a plain call began.
 #[inline]
-pub(crate) fn end(context: Option<&Bound<'_, ToolExecutionContext>>) -> PyResult<()> {
-    context.map_or(Ok(()), |context| context.get().end(context.py()))
+pub(crate) fn end(context: Option<&Context<'_>>) -> PyResult<()> {
+    context.map_or(Ok(()), Context::end)
 }
 
 /// The outcome of a call as its caller gets it.
-pub(crate) fn outcome<'py>(checked: Checked<'py>, raises: bool) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn outcome(checked: Checked<'_>, raises: bool) -> PyResult<Bound<'_, PyAny>> {
     match checked {
         Checked::Accepted(value, _) => Ok(value),
         Checked::Refused(error) if raises => Err(PyErr::from_value(error)),
@@ -382,7 +361,7 @@ fn run_now<'py>(
         refused @ Checked::Refused(_) => return outcome(refused, raises),
     };
     let context = this.new_context(py, repairs)?;
-    let checked = match this.call_body(value, context.as_ref()) {
+    let checked = match this.call_body(value, context.as_ref().map(Context::as_any)) {
         Ok(output) => ToolBase::accept_output(slf, output),
         Err(error) => ToolBase::body_failed(slf, error),
     };

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use self::slots::{Call, Claimed};
-use crate::call_context::ToolExecutionContext;
+use crate::call_context::Context;
 use crate::ffi::call::{Sent, is_awaitable, is_coroutine, is_generator, send};
 use crate::tool_base::{Checked, ToolBase, end, outcome};
 
@@ -33,7 +33,7 @@ pub(crate) enum Stage {
     /// Nothing has happened; the input, or the argument text.
     New(Py<PyAny>),
     /// The body waits in `inner`: its coroutine, or the iterator of another awaitable.
-    Waiting { inner: Py<PyAny>, context: Option<Py<ToolExecutionContext>> },
+    Waiting { inner: Py<PyAny>, context: Option<Py<PyAny>> },
 }
 
 /// A new call. It takes references and does nothing else.
@@ -60,7 +60,7 @@ fn sent<'py>(call: &Call<'_>, arg: &Bound<'py, PyAny>) -> PyResult<Sent<'py>> {
         }
         Stage::New(input) => begin(claimed, tool, &input.into_bound(py), parts.is_text, parts.raises),
         Stage::Waiting { inner, context } => {
-            let context = context.map(|context| context.into_bound(py));
+            let context = context.map(|context| Context::bind(context, py));
             drive(claimed, tool, inner.into_bound(py), context, arg, parts.raises)
         }
     }
@@ -74,16 +74,16 @@ fn thrown<'py>(call: &Call<'_>, args: &Bound<'py, PyTuple>) -> PyResult<Sent<'py
         return Err(raised(args)?);
     };
     let (tool, inner) = (parts.tool.into_bound(py), inner.into_bound(py));
-    let context = context.map(|context| context.into_bound(py));
+    let context = context.map(|context| Context::bind(context, py));
     if let Some(context) = &context {
-        context.get().cancelled(py, &args.get_item(0)?)?;
+        context.cancelled(&args.get_item(0)?)?;
     }
     let Some(throw) = inner.getattr_opt("throw")? else {
         return after_error(&tool, context.as_ref(), raised(args)?, parts.raises);
     };
     match throw.call1(args) {
         Ok(waits_for) => {
-            let stage = Stage::Waiting { inner: inner.unbind(), context: context.map(Bound::unbind) };
+            let stage = Stage::Waiting { inner: inner.unbind(), context: context.map(Context::unbind) };
             claimed.put_back(Parts { tool: tool.unbind(), stage, ..parts });
             Ok(Sent::Next(waits_for))
         }
@@ -105,7 +105,7 @@ fn closed(call: &Call<'_>, py: Python<'_>) -> PyResult<()> {
     if let Stage::Waiting { inner, context } = parts.stage {
         let close = inner.bind(py).getattr_opt("close")?;
         let result = close.map_or(Ok(()), |close| close.call0().map(drop));
-        end(context.as_ref().map(|context| context.bind(py)))?;
+        end(context.map(|context| Context::bind(context, py)).as_ref())?;
         return result;
     }
     Ok(())
@@ -115,8 +115,7 @@ fn closed(call: &Call<'_>, py: Python<'_>) -> PyResult<()> {
 fn never_awaited(call: &Bound<'_, PyAny>, tool: &ToolBase) {
     let py = call.py();
     let text = format!("the call of tool '{}' was never awaited\0", tool.id().bind(py));
-    let text =
-        std::ffi::CStr::from_bytes_until_nul(text.as_bytes()).unwrap_or(c"a tool call was never awaited");
+    let text = std::ffi::CStr::from_bytes_until_nul(text.as_bytes()).unwrap_or(c"a tool call was never awaited");
     if let Err(error) = PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), text, 1) {
         error.write_unraisable(py, Some(call));
     }
@@ -136,7 +135,7 @@ fn begin<'py>(
         refused @ Checked::Refused(_) => return outcome(refused, raises).map(Sent::Return),
     };
     let context = tool.get().new_context(py, repairs)?;
-    let result = match tool.get().call_body(value, context.as_ref()) {
+    let result = match tool.get().call_body(value, context.as_ref().map(Context::as_any)) {
         Ok(result) => result,
         Err(error) => return after_error(&tool, context.as_ref(), error, raises),
     };
@@ -155,14 +154,14 @@ fn drive<'py>(
     claimed: Claimed<'_>,
     tool: Bound<'py, ToolBase>,
     inner: Bound<'py, PyAny>,
-    context: Option<Bound<'py, ToolExecutionContext>>,
+    context: Option<Context<'py>>,
     arg: &Bound<'py, PyAny>,
     raises: bool,
 ) -> PyResult<Sent<'py>> {
     match send(&inner, arg) {
         Ok(Sent::Return(output)) => finish(&tool, context.as_ref(), output, raises),
         Ok(Sent::Next(waits_for)) => {
-            let stage = Stage::Waiting { inner: inner.unbind(), context: context.map(Bound::unbind) };
+            let stage = Stage::Waiting { inner: inner.unbind(), context: context.map(Context::unbind) };
             // The text has been read by now.
             claimed.put_back(Parts { tool: tool.unbind(), is_text: false, raises, stage });
             Ok(Sent::Next(waits_for))
@@ -174,7 +173,7 @@ fn drive<'py>(
 #[inline]
 fn finish<'py>(
     tool: &Bound<'py, ToolBase>,
-    context: Option<&Bound<'py, ToolExecutionContext>>,
+    context: Option<&Context<'py>>,
     output: Bound<'py, PyAny>,
     raises: bool,
 ) -> PyResult<Sent<'py>> {
@@ -185,7 +184,7 @@ fn finish<'py>(
 #[cold]
 fn after_error<'py>(
     tool: &Bound<'py, ToolBase>,
-    context: Option<&Bound<'py, ToolExecutionContext>>,
+    context: Option<&Context<'py>>,
     error: PyErr,
     raises: bool,
 ) -> PyResult<Sent<'py>> {

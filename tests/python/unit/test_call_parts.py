@@ -4,7 +4,6 @@ import asyncio
 import logging
 
 import pytest
-
 import toolhead
 from toolhead import (
     AbortSignal,
@@ -117,7 +116,12 @@ async def test_a_callback_gets_one_typed_event_with_a_copy():
 
     transform = ToolPayloadTransform(transcript=TargetTransform(output=callback))
     await project(transform, "transcript", "output", payload, tool_name="n", tool_call_id="c")
-    assert (seen[0].target, seen[0].phase, seen[0].tool_name, seen[0].tool_call_id) == ("transcript", "output", "n", "c")
+    assert (seen[0].target, seen[0].phase, seen[0].tool_name, seen[0].tool_call_id) == (
+        "transcript",
+        "output",
+        "n",
+        "c",
+    )
     assert seen[0].error is None
     assert payload == {"input": {"a": [1]}, "output": {"b": 2}}
 
@@ -297,7 +301,6 @@ async def test_spans_with_the_real_sdk():
     from opentelemetry import trace
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
     from toolhead.observe import is_configured
 
     assert not is_configured()

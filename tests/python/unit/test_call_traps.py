@@ -12,7 +12,6 @@ import warnings
 import weakref
 
 import pytest
-
 from toolhead import ValidationError, create_tool
 
 ANY = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -79,11 +78,11 @@ async def test_traceback_holds_the_frames_of_caller_and_body_only():
 async def test_system_exit_and_keyboard_interrupt_pass():
     for kind in (KeyboardInterrupt, SystemExit, GeneratorExit):
 
-        async def body(_, kind=kind, /):
+        async def body(_, *, kind=kind):
             raise kind
 
         with pytest.raises(kind):
-            await made(lambda value: body(value), run_sync_in="inline").execute({"a": 1})
+            await made(body, run_sync_in="inline").execute({"a": 1})
 
 
 def test_endless_recursion_through_tools_ends():
@@ -124,7 +123,7 @@ async def test_sync_body_that_returns_an_awaitable_is_awaited():
     for where in ("inline", "thread"):
         assert await made(lambda _: Later(), run_sync_in=where, output_schema=ANSWER).execute({"a": 1}) == {"b": 3}
         assert await made(lambda _: future, run_sync_in=where, output_schema=ANSWER).execute({"a": 1}) == {"b": 4}
-        assert await made(lambda _: waits(_), run_sync_in=where, output_schema=ANSWER).execute({"a": 1}) == {"b": 1}
+        assert await made(waits, run_sync_in=where, output_schema=ANSWER).execute({"a": 1}) == {"b": 1}
 
 
 async def test_a_plain_generator_is_no_coroutine():
@@ -227,7 +226,6 @@ def test_never_awaited_is_warned():
     tool = made(answers)
     with pytest.warns(RuntimeWarning, match="the call of tool 'trap' was never awaited"):
         tool.execute({"a": 1})
-        gc.collect()
 
 
 def test_never_awaited_keeps_the_pending_exception():

@@ -6,7 +6,6 @@ import gc
 import threading
 
 import pytest
-
 from toolhead import (
     AbortController,
     AbortSignal,
@@ -20,10 +19,21 @@ from toolhead import (
     create_tool,
 )
 
-MEMBERS = (
-    "request_context abort_signal agent workflow mcp observe writer tool_call_id repairs suspend resume_data "
-    "suspend_payload idempotency_key"
-).split()
+MEMBERS = [
+    "request_context",
+    "abort_signal",
+    "agent",
+    "workflow",
+    "mcp",
+    "observe",
+    "writer",
+    "tool_call_id",
+    "repairs",
+    "suspend",
+    "resume_data",
+    "suspend_payload",
+    "idempotency_key",
+]
 
 
 async def context_of(given=None, **options):
@@ -279,7 +289,7 @@ def test_request_context_is_an_ordered_mapping():
 
 
 def test_request_context_to_json_leaves_out_what_is_no_data():
-    import datetime
+    import datetime as dt
 
     one, other = RequestContext(), RequestContext({"v": 1})
     one.set("other", other)
@@ -287,7 +297,7 @@ def test_request_context_to_json_leaves_out_what_is_no_data():
     cyclic: list[object] = []
     cyclic.append(cyclic)
     context = RequestContext(
-        {"n": None, "d": datetime.date(2026, 1, 2), "f": len, "c": cyclic, "o": one, "k": RequestContext({"x": 1})}
+        {"n": None, "d": dt.date(2026, 1, 2), "f": len, "c": cyclic, "o": one, "k": RequestContext({"x": 1})}
     )
     assert context.to_json() == {"n": None, "d": "2026-01-02", "k": {"x": 1}}
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pydantic
 import pytest
-
 from toolhead import FunctionTool, SchemaError, Tool, ToolExecutionContext, ValidationError, tool
 from toolhead.schema_sources.docstring import described
 
@@ -32,7 +31,9 @@ class Unit(enum.Enum):
 
 
 @tool
-async def weather(place: Place, unit: Literal["c", "f"] = "c", context: ToolExecutionContext | None = None) -> dict[str, int]:
+async def weather(
+    place: Place, unit: Literal["c", "f"] = "c", context: ToolExecutionContext | None = None
+) -> dict[str, int]:
     """Get the weather.
 
     For any place.

@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import json
@@ -18,7 +18,6 @@ import pydantic
 import pydantic.dataclasses
 import pytest
 import typing_extensions
-
 from toolhead import Issue, SchemaError, ValidationError, create_tool
 from toolhead.schema_sources import resolve, to_json_data
 
@@ -64,7 +63,7 @@ class TypedExtension(typing_extensions.TypedDict):
 
 class Model(pydantic.BaseModel):
     city: str = pydantic.Field(alias="cityName")
-    at: datetime.date = datetime.date(2026, 1, 1)
+    at: dt.date = dt.date(2026, 1, 1)
 
     @pydantic.field_validator("city")
     @classmethod
@@ -76,7 +75,7 @@ class Model(pydantic.BaseModel):
 
 class Strict(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(strict=True)
-    at: datetime.datetime
+    at: dt.datetime
 
 
 @pydantic.dataclasses.dataclass
@@ -126,7 +125,7 @@ def test_named_tuples_and_annotations():
     assert echo(input_schema=Annotated[int, msgspec.Meta(ge=0)]).execute_sync(-1).issues[0].keyword == "minimum"
     assert echo(input_schema=Literal["a", "b"]).execute_sync("c").phase == "input"
     assert echo(input_schema=int | None).execute_sync(None) is None
-    assert echo(input_schema=datetime.date).execute_sync("2026-01-02") == datetime.date(2026, 1, 2)
+    assert echo(input_schema=dt.date).execute_sync("2026-01-02") == dt.date(2026, 1, 2)
     assert echo(input_schema=Colour).execute_sync("red") is Colour.RED
     assert echo(input_schema=dict[str, Struct]).execute_sync({"k": {"city": "x"}}) == {"k": Struct("x")}
 
@@ -150,7 +149,7 @@ def test_the_json_schema_decides_whatever_pydantic_would_coerce():
 
 def test_pydantic_of_every_kind():
     built = echo(input_schema=Model).execute_sync({"cityName": "london", "at": "2026-02-03"})
-    assert (built.city, built.at) == ("London", datetime.date(2026, 2, 3))
+    assert (built.city, built.at) == ("London", dt.date(2026, 2, 3))
     assert echo(input_schema=PydanticData).execute_sync({"city": "x"}) == PydanticData("x")
     assert echo(input_schema=pydantic.TypeAdapter(list[int])).execute_sync([1]) == [1]
     assert echo(input_schema=list[Model]).execute_sync([{"cityName": "x"}])[0].city == "X"
@@ -265,10 +264,10 @@ def test_an_instance_that_breaks_its_own_schema_is_refused():
         ({"k": {1}}, {"k": [1]}),
         (frozenset({1}), [1]),
         (Colour.RED, "red"),
-        (datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC), "2026-01-02T03:04:00Z"),
-        (datetime.date(2026, 1, 2), "2026-01-02"),
-        (datetime.time(3, 4), "03:04:00"),
-        (datetime.timedelta(seconds=90), "PT90S"),
+        (dt.datetime(2026, 1, 2, 3, 4, tzinfo=dt.UTC), "2026-01-02T03:04:00Z"),
+        (dt.date(2026, 1, 2), "2026-01-02"),
+        (dt.time(3, 4), "03:04:00"),
+        (dt.timedelta(seconds=90), "PT90S"),
         (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
         (decimal.Decimal("1.50"), "1.50"),
         (b"abc", "YWJj"),
@@ -290,7 +289,7 @@ def test_the_table(value, data):
 
 
 def test_decimals_count_as_numbers_where_only_that_is_valid():
-    value = {"price": decimal.Decimal("1.5"), "at": datetime.date(2026, 1, 2)}
+    value = {"price": decimal.Decimal("1.5"), "at": dt.date(2026, 1, 2)}
     number = {"properties": {"price": {"type": "number"}, "at": {"type": "string"}}}
     text = {"properties": {"price": {"type": "string"}, "at": {"type": "string"}}}
     assert out(value, number) == {"price": decimal.Decimal("1.5"), "at": "2026-01-02"}
@@ -301,7 +300,7 @@ def test_what_is_no_data_is_named_at_its_place():
     refused = out({"a": [object()]}, {"type": "object"})
     assert refused.issues[0].path == ("a", 0)
     assert "object" in refused.issues[0].message
-    cyclic: dict[str, Any] = {"d": datetime.date(2026, 1, 2)}
+    cyclic: dict[str, Any] = {"d": dt.date(2026, 1, 2)}
     cyclic["me"] = cyclic
     assert isinstance(out(cyclic, {"type": "object"}), ValidationError)
 
@@ -317,7 +316,8 @@ def test_pydantic_is_not_imported_for_others():
     code = (
         "import sys, dataclasses, toolhead\n"
         "T = dataclasses.make_dataclass('T', [('a', int)])\n"
-        "t = toolhead.create_tool(id='t', description='d', input_schema=T, output_schema=list[int], execute=lambda v: [v.a])\n"
+        "schemas = {'input_schema': T, 'output_schema': list[int]}\n"
+        "t = toolhead.create_tool(id='t', description='d', execute=lambda v: [v.a], **schemas)\n"
         "assert t.execute_sync({'a': 1}) == [1]\n"
         "print('pydantic' in sys.modules, 'attrs' in sys.modules, 'opentelemetry' in sys.modules)"
     )

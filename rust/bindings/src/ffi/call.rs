@@ -3,6 +3,9 @@
 //! Source: CPython's C API reference, "Iterator Protocol", "Type Objects" and "Context Variables".
 //! No raw pointer leaves this file.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::PySystemError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -58,4 +61,17 @@ pub(crate) fn context_variable<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Op
     }
     // SAFETY: on success `value` is null or an owned reference.
     Ok(unsafe { Bound::from_owned_ptr_or_opt(py, value) })
+}
+
+/// Runs the body of a C function attached, and turns a panic into an exception. None where one is set.
+pub(crate) fn guarded<R>(body: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
+    Python::attach(|py| unpanicked(py, || body(py)))
+}
+
+/// Runs the body of a C function, and turns a panic into an exception. None where one is set.
+#[inline]
+pub(crate) fn unpanicked<R>(py: Python<'_>, body: impl FnOnce() -> PyResult<R>) -> Option<R> {
+    let result = catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|_| Err(PySystemError::new_err("a tool call panicked; please report this")));
+    result.map_err(|error| error.restore(py)).ok()
 }

@@ -5,14 +5,14 @@
 //! form but one positional argument goes to the methods of `ToolBase`, which parse and document the arguments.
 
 use std::ffi::CStr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 
-use pyo3::exceptions::{PySystemError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use crate::ffi::call::unpanicked;
 use crate::tool_base::{ToolBase, start};
 
 /// Gives a subclass of `ToolBase` its own `execute` and `execute_json`. Returns the class, as a decorator does.
@@ -24,27 +24,22 @@ pub(crate) fn with_direct_calls<'py>(class: &Bound<'py, PyType>) -> PyResult<Bou
         return Err(PyTypeError::new_err("expected a subclass of ToolBase"));
     }
     let base = py.get_type::<ToolBase>();
-    let methods =
-        [("execute", c"execute", execute as Function), ("execute_json", c"execute_json", execute_json)];
+    let methods = [("execute", c"execute", execute as Function), ("execute_json", c"execute_json", execute_json)];
     for (text, name, function) in methods {
         let doc: String = base.getattr(text)?.getattr("__doc__")?.extract()?;
-        class.setattr(text, method(class, name, function, doc)?)?;
+        class.setattr(text, method(class, name, function, &doc)?)?;
     }
     Ok(class.clone())
 }
 
-type Function = unsafe extern "C" fn(
-    *mut PyObject,
-    *const *mut PyObject,
-    ffi::Py_ssize_t,
-    *mut PyObject,
-) -> *mut PyObject;
+type Function =
+    unsafe extern "C" fn(*mut PyObject, *const *mut PyObject, ffi::Py_ssize_t, *mut PyObject) -> *mut PyObject;
 
 fn method<'py>(
     class: &Bound<'py, PyType>,
     name: &'static CStr,
     function: Function,
-    doc: String,
+    doc: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     // A class lives for ever, and so do the tables of its methods.
     let doc = Box::leak(format!("{doc}\0").into_boxed_str());
@@ -97,7 +92,7 @@ unsafe fn called(
         let argument = unsafe { argument(py, args, 0) };
         // SAFETY: the descriptor has checked that the object is an instance of the class, a subclass of `ToolBase`.
         let tool = unsafe { slf.cast_unchecked::<ToolBase>() };
-        catch_unwind(AssertUnwindSafe(|| start(tool, argument, None, is_text, false)))
+        unpanicked(py, || start(tool, argument, None, is_text, false))
     } else {
         // SAFETY: the names of the keyword arguments are null or a tuple that the interpreter lends.
         let names = unsafe { Bound::from_borrowed_ptr_or_opt(py, names) };
@@ -105,21 +100,9 @@ unsafe fn called(
             // SAFETY: `detour` asks for the positional arguments and for one argument a name, which follow them.
             unsafe { argument(py, args, index) }
         };
-        catch_unwind(AssertUnwindSafe(|| {
-            Python::attach(|_| detour(&slf, read, count.unsigned_abs(), names.as_ref(), is_text))
-        }))
+        unpanicked(py, || Python::attach(|_| detour(&slf, read, count.unsigned_abs(), names.as_ref(), is_text)))
     };
-    match result {
-        Ok(Ok(call)) => call.into_ptr(),
-        Ok(Err(error)) => {
-            error.restore(py);
-            null_mut()
-        }
-        Err(_) => {
-            PySystemError::new_err("a tool call panicked; please report this").restore(py);
-            null_mut()
-        }
-    }
+    result.map_or(null_mut(), Bound::into_ptr)
 }
 
 /// The argument at `index`, which must be there.
@@ -145,12 +128,12 @@ fn detour<'py>(
     let py = slf.py();
     let positional = std::iter::once(slf.clone()).chain((0..count).map(&read));
     let positional = PyTuple::new(py, positional.collect::<Vec<_>>())?;
-    let named = PyDict::new(py);
+    let by_name = PyDict::new(py);
     if let Some(names) = names {
         for (index, name) in names.cast::<PyTuple>()?.iter().enumerate() {
-            named.set_item(name, read(count + index))?;
+            by_name.set_item(name, read(count + index))?;
         }
     }
     let name = if is_text { "execute_json" } else { "execute" };
-    py.get_type::<ToolBase>().getattr(name)?.call(positional, Some(&named))
+    py.get_type::<ToolBase>().getattr(name)?.call(positional, Some(&by_name))
 }

@@ -7,8 +7,6 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::offset_of;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -19,7 +17,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
 use super::{Parts, Stage, closed, never_awaited, sent, thrown};
-use crate::ffi::call::Sent;
+use crate::ffi::call::{Sent, guarded, unpanicked};
+use crate::ffi::object::{self, Contents, FreeList, slot};
 
 /// Nobody runs the call; its parts are in place.
 const IDLE: u8 = 0;
@@ -32,12 +31,6 @@ const DONE: u8 = 2;
 struct Memory {
     state: AtomicU8,
     parts: UnsafeCell<Option<Parts>>,
-}
-
-#[repr(C)]
-struct ToolCall {
-    header: PyObject,
-    memory: Memory,
 }
 
 /// A call, seen from its own methods.
@@ -109,34 +102,47 @@ impl Memory {
     }
 }
 
-/// The memory of `call`, which must be an instance of our type.
-#[inline]
-unsafe fn memory<'a>(call: *mut PyObject) -> &'a Memory {
-    let place = call.cast::<u8>().wrapping_add(offset_of!(ToolCall, memory)).cast::<Memory>();
-    // SAFETY: the type's instances have this layout, and `create` has filled it; the caller keeps the object alive.
-    unsafe { &*place }
+impl Contents for Memory {
+    fn free_list() -> &'static FreeList {
+        static LIST: FreeList = FreeList::new();
+        &LIST
+    }
+
+    fn visit(&self, show: &mut dyn FnMut(*mut PyObject)) {
+        if let Some(parts) = self.peek() {
+            show(parts.tool.as_ptr());
+            match &parts.stage {
+                Stage::New(input) => show(input.as_ptr()),
+                Stage::Waiting { inner, context } => {
+                    show(inner.as_ptr());
+                    show(context.as_ref().map_or(null_mut(), Py::as_ptr));
+                }
+            }
+        }
+    }
+
+    fn holds_references(&self) -> bool {
+        self.peek().is_some()
+    }
+
+    fn release(&self) {
+        if self.state.swap(DONE, Ordering::AcqRel) == IDLE
+            && let Some(parts) = self.take()
+        {
+            Python::attach(|_| drop(parts));
+        }
+    }
+
+    fn is_to_be_finalized(&self) -> bool {
+        self.state.load(Ordering::Acquire) != DONE
+    }
 }
 
 /// A new object that holds `parts`.
 #[inline]
 pub(super) fn create(py: Python<'_>, parts: Parts) -> PyResult<Bound<'_, PyAny>> {
-    let made = type_object(py)?;
-    let object = match free_list::pop(made) {
-        Some(object) => object,
-        // SAFETY: the type is ours, has the GC flag and a basic size that holds a `ToolCall`.
-        None => unsafe { ffi::PyObject_GC_New::<PyObject>(made.as_type_ptr()) },
-    };
-    if object.is_null() {
-        return Err(PyErr::fetch(py));
-    }
-    let place = object.cast::<u8>().wrapping_add(offset_of!(ToolCall, memory)).cast::<Memory>();
-    let filled = Memory { state: AtomicU8::new(IDLE), parts: UnsafeCell::new(Some(parts)) };
-    // SAFETY: the object is new, so that this place is ours and uninitialised.
-    unsafe { place.write(filled) };
-    // SAFETY: the object is complete and not tracked yet.
-    unsafe { ffi::PyObject_GC_Track(object.cast()) };
-    // SAFETY: a new object comes with one reference, which is passed on.
-    Ok(unsafe { Bound::from_owned_ptr(py, object) })
+    let memory = Memory { state: AtomicU8::new(IDLE), parts: UnsafeCell::new(Some(parts)) };
+    object::create(type_object(py)?, memory)
 }
 
 fn type_object(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
@@ -144,77 +150,7 @@ fn type_object(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     TYPE.get_or_try_init(py, || make_type(py).map(Bound::unbind)).map(|made| made.bind(py))
 }
 
-#[cfg(not(Py_GIL_DISABLED))]
-mod free_list {
-    use super::{Bound, PyObject, PyType, PyTypeMethods, UnsafeCell, ffi, null_mut};
-
-    const ROOM: usize = 64;
-
-    struct FreeList {
-        calls: UnsafeCell<[*mut PyObject; ROOM]>,
-        len: UnsafeCell<usize>,
-    }
-
-    // SAFETY: both functions below run with the GIL held and call nothing that gives it up.
-    unsafe impl Sync for FreeList {}
-
-    static LIST: FreeList = FreeList { calls: UnsafeCell::new([null_mut(); ROOM]), len: UnsafeCell::new(0) };
-
-    #[inline]
-    pub(super) fn pop(made: &Bound<'_, PyType>) -> Option<*mut PyObject> {
-        // SAFETY: the token behind `made` says that the GIL is held.
-        let len = unsafe { &mut *LIST.len.get() };
-        *len = len.checked_sub(1)?;
-        // SAFETY: as above.
-        let calls = unsafe { &*LIST.calls.get() };
-        let object = calls[*len];
-        // SAFETY: the list holds untracked objects of this type whose contents are gone; this counts one reference,
-        // and one of the type, as for a new object.
-        Some(unsafe { ffi::PyObject_Init(object, made.as_type_ptr()) })
-    }
-
-    /// Keeps an emptied, untracked object. Returns whether there was room.
-    #[inline]
-    pub(super) fn push(object: *mut PyObject) -> bool {
-        // SAFETY: called by the deallocator, with the GIL held.
-        let len = unsafe { &mut *LIST.len.get() };
-        if *len == ROOM {
-            return false;
-        }
-        // SAFETY: as above.
-        let calls = unsafe { &mut *LIST.calls.get() };
-        calls[*len] = object;
-        *len += 1;
-        true
-    }
-}
-
-#[cfg(Py_GIL_DISABLED)]
-mod free_list {
-    use super::{Bound, PyObject, PyType};
-
-    pub(super) fn pop(_: &Bound<'_, PyType>) -> Option<*mut PyObject> {
-        None
-    }
-
-    pub(super) fn push(_: *mut PyObject) -> bool {
-        false
-    }
-}
-
 // ------------------------------------------------------------------------------------------ the C face
-
-/// Runs `body` attached, and turns a panic into an exception.
-fn guarded<R>(body: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
-    Python::attach(|py| unpanicked(py, || body(py)))
-}
-
-#[inline]
-fn unpanicked<R>(py: Python<'_>, body: impl FnOnce() -> PyResult<R>) -> Option<R> {
-    let result = catch_unwind(AssertUnwindSafe(body))
-        .unwrap_or_else(|_| Err(PySystemError::new_err("a tool call panicked; please report this")));
-    result.map_err(|error| error.restore(py)).ok()
-}
 
 #[inline]
 fn value(sent: Sent<'_>) -> PyResult<Bound<'_, PyAny>> {
@@ -224,17 +160,13 @@ fn value(sent: Sent<'_>) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-unsafe extern "C" fn am_send(
-    slf: *mut PyObject,
-    arg: *mut PyObject,
-    result: *mut *mut PyObject,
-) -> PySendResult {
+unsafe extern "C" fn am_send(slf: *mut PyObject, arg: *mut PyObject, result: *mut *mut PyObject) -> PySendResult {
     // SAFETY: the interpreter calls a slot attached, and the token ends with the call. PyO3 does not count this as an
     // attachment, which would cost more than the step; so the hot path keeps `Bound`s, which need none, and the cold
     // paths attach.
     let py = unsafe { Python::assume_attached() };
     // SAFETY: the interpreter passes an instance of the type that this slot is in.
-    let call = Call { memory: unsafe { memory(slf) } };
+    let call = Call { memory: unsafe { object::contents::<Memory>(slf) } };
     // SAFETY: the interpreter lends a live object.
     let arg = unsafe { Bound::from_borrowed_ptr(py, arg) };
     let sent = unpanicked(py, || {
@@ -252,7 +184,7 @@ unsafe extern "C" fn am_send(
 unsafe extern "C" fn send_method(slf: *mut PyObject, arg: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this method is in.
-        let call = Call { memory: unsafe { memory(slf) } };
+        let call = Call { memory: unsafe { object::contents::<Memory>(slf) } };
         // SAFETY: the interpreter lends a live object.
         let arg = unsafe { Bound::from_borrowed_ptr(py, arg) };
         value(sent(&call, &arg)?).map(Bound::into_ptr)
@@ -263,7 +195,7 @@ unsafe extern "C" fn send_method(slf: *mut PyObject, arg: *mut PyObject) -> *mut
 unsafe extern "C" fn iternext(slf: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this slot is in.
-        let call = Call { memory: unsafe { memory(slf) } };
+        let call = Call { memory: unsafe { object::contents::<Memory>(slf) } };
         value(sent(&call, &py.None().into_bound(py))?).map(Bound::into_ptr)
     });
     result.unwrap_or(null_mut())
@@ -272,7 +204,7 @@ unsafe extern "C" fn iternext(slf: *mut PyObject) -> *mut PyObject {
 unsafe extern "C" fn throw_method(slf: *mut PyObject, args: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this method is in.
-        let call = Call { memory: unsafe { memory(slf) } };
+        let call = Call { memory: unsafe { object::contents::<Memory>(slf) } };
         // SAFETY: a method with METH_VARARGS is passed a tuple.
         let args = unsafe { Bound::from_borrowed_ptr(py, args) };
         value(thrown(&call, args.cast::<PyTuple>()?)?).map(Bound::into_ptr)
@@ -283,7 +215,7 @@ unsafe extern "C" fn throw_method(slf: *mut PyObject, args: *mut PyObject) -> *m
 unsafe extern "C" fn close_method(slf: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this method is in.
-        let call = Call { memory: unsafe { memory(slf) } };
+        let call = Call { memory: unsafe { object::contents::<Memory>(slf) } };
         closed(&call, py)?;
         Ok(py.None().into_ptr())
     });
@@ -299,7 +231,7 @@ unsafe extern "C" fn itself(slf: *mut PyObject) -> *mut PyObject {
 unsafe extern "C" fn attribute(slf: *mut PyObject, name: *mut c_void) -> *mut PyObject {
     let result = guarded(|py| {
         // SAFETY: the interpreter passes an instance of the type that this getter is in.
-        let memory = unsafe { memory(slf) };
+        let memory = unsafe { object::contents::<Memory>(slf) };
         let is_running = memory.state.load(Ordering::Acquire) == RUNNING;
         let name = NAMES[name as usize];
         let parts = if is_running { None } else { memory.peek() };
@@ -330,7 +262,7 @@ const NAMES: [&str; 6] = ["__name__", "__qualname__", "cr_await", "cr_frame", "c
 unsafe extern "C" fn finalize(slf: *mut PyObject) {
     Python::attach(|py| {
         // SAFETY: the interpreter passes an instance of the type that this slot is in.
-        let memory = unsafe { memory(slf) };
+        let memory = unsafe { object::contents::<Memory>(slf) };
         if let Some(Parts { tool, stage: Stage::New(_), .. }) = memory.peek() {
             let pending = PyErr::take(py);
             let tool = tool.clone_ref(py);
@@ -342,72 +274,6 @@ unsafe extern "C" fn finalize(slf: *mut PyObject) {
             }
         }
     });
-}
-
-unsafe extern "C" fn dealloc(slf: *mut PyObject) {
-    // SAFETY: the interpreter passes an instance of the type that this slot is in.
-    let memory = unsafe { memory(slf) };
-    if memory.state.load(Ordering::Acquire) != DONE {
-        // SAFETY: the reference count is zero and the object is complete, as a finalizer needs it.
-        if unsafe { ffi::PyObject_CallFinalizerFromDealloc(slf) } < 0 {
-            return; // somebody has taken a reference
-        }
-    }
-    // SAFETY: the object is tracked from `create` on.
-    unsafe { ffi::PyObject_GC_UnTrack(slf.cast()) };
-    if let Some(parts) = memory.take() {
-        Python::attach(|_| drop(parts));
-    }
-    let made = slf_type(slf);
-    // What was finalized stays marked for ever: as a new call it would never warn again.
-    // SAFETY: the object is complete but for its contents.
-    let is_finalized = unsafe { ffi::PyObject_GC_IsFinalized(slf) } != 0;
-    if is_finalized || !free_list::push(slf) {
-        // SAFETY: nothing refers to the object any more, and it is untracked.
-        unsafe { ffi::PyObject_GC_Del(slf.cast()) };
-    }
-    // SAFETY: an instance of a heap type holds a reference to it, which ends here.
-    unsafe { ffi::Py_DECREF(made.cast()) };
-}
-
-fn slf_type(slf: *mut PyObject) -> *mut ffi::PyTypeObject {
-    // SAFETY: only called with live objects.
-    unsafe { ffi::Py_TYPE(slf) }
-}
-
-unsafe extern "C" fn traverse(slf: *mut PyObject, visit: ffi::visitproc, arg: *mut c_void) -> c_int {
-    let call = |object: *mut PyObject| -> c_int {
-        // SAFETY: the collector passes a function and its argument that belong together.
-        unsafe { visit(object, arg) }
-    };
-    let mut status = call(slf_type(slf).cast());
-    // SAFETY: the collector passes an instance of the type that this slot is in.
-    let memory = unsafe { memory(slf) };
-    if let Some(parts) = memory.peek() {
-        let (first, second) = match &parts.stage {
-            Stage::New(input) => (input.as_ptr(), null_mut()),
-            Stage::Waiting { inner, context } => {
-                (inner.as_ptr(), context.as_ref().map_or(null_mut(), Py::as_ptr))
-            }
-        };
-        for object in [parts.tool.as_ptr(), first, second] {
-            if status == 0 && !object.is_null() {
-                status = call(object);
-            }
-        }
-    }
-    status
-}
-
-unsafe extern "C" fn clear(slf: *mut PyObject) -> c_int {
-    // SAFETY: the collector passes an instance of the type that this slot is in.
-    let memory = unsafe { memory(slf) };
-    if memory.state.swap(DONE, Ordering::AcqRel) == IDLE
-        && let Some(parts) = memory.take()
-    {
-        Python::attach(|_| drop(parts));
-    }
-    0
 }
 
 fn make_type(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
@@ -442,41 +308,18 @@ fn make_type(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
         getter(c"cr_code", 5),
         ffi::PyGetSetDef::default(),
     ]));
-    let mut table = [
+    let slots = [
         slot(ffi::Py_tp_doc, c"One call of a tool, to be awaited once.".as_ptr().cast_mut().cast()),
-        slot(ffi::Py_tp_dealloc, dealloc as *mut c_void),
         slot(ffi::Py_tp_finalize, finalize as *mut c_void),
-        slot(ffi::Py_tp_traverse, traverse as *mut c_void),
-        slot(ffi::Py_tp_clear, clear as *mut c_void),
         slot(ffi::Py_tp_iter, itself as *mut c_void),
         slot(ffi::Py_tp_iternext, iternext as *mut c_void),
         slot(ffi::Py_am_await, itself as *mut c_void),
         slot(ffi::Py_am_send, am_send as *mut c_void),
         slot(ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
         slot(ffi::Py_tp_getset, getters.as_mut_ptr().cast()),
-        slot(0, null_mut()),
     ];
-    let flags = ffi::Py_TPFLAGS_DEFAULT
-        | ffi::Py_TPFLAGS_HAVE_GC
-        | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION
-        | ffi::Py_TPFLAGS_IMMUTABLETYPE;
-    let mut spec = ffi::PyType_Spec {
-        name: c"toolhead._core.ToolCall".as_ptr(),
-        basicsize: c_int::try_from(size_of::<ToolCall>())?,
-        itemsize: 0,
-        #[expect(clippy::cast_possible_truncation, reason = "the flags are the low 32 bits by definition")]
-        flags: flags as std::ffi::c_uint,
-        slots: table.as_mut_ptr(),
-    };
-    // SAFETY: the spec and its tables are complete and end with an empty entry.
-    let made = unsafe { ffi::PyType_FromSpec(&raw mut spec) };
-    // SAFETY: the answer is a new reference, or null with an exception set.
-    let made = unsafe { Bound::from_owned_ptr_or_err(py, made) }?;
-    Ok(made.cast_into::<PyType>()?)
-}
-
-fn slot(slot: c_int, pfunc: *mut c_void) -> ffi::PyType_Slot {
-    ffi::PyType_Slot { slot, pfunc }
+    let flags = ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION | ffi::Py_TPFLAGS_IMMUTABLETYPE;
+    object::make_type::<Memory>(py, c"toolhead._core.ToolCall", flags, &slots)
 }
 
 fn method(
@@ -490,11 +333,5 @@ fn method(
 
 fn getter(name: &'static std::ffi::CStr, index: usize) -> ffi::PyGetSetDef {
     let doc: *const c_char = std::ptr::null();
-    ffi::PyGetSetDef {
-        name: name.as_ptr(),
-        get: Some(attribute),
-        set: None,
-        doc,
-        closure: index as *mut c_void,
-    }
+    ffi::PyGetSetDef { name: name.as_ptr(), get: Some(attribute), set: None, doc, closure: index as *mut c_void }
 }
