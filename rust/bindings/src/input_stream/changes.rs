@@ -17,7 +17,7 @@ use crate::ffi::growing_str::GrowingStr;
 ///     value: for "set" the value: an empty dict or list, new at each access, whose content follows, or a string as
 ///         far as it had come; for "close" the finished value; MISSING for "append".
 ///     text: the new text for "append", else None.
-#[pyclass(frozen, module = "toolhead._core")]
+#[pyclass(frozen, module = "toolhead._core", freelist = 64)]
 pub(crate) struct Change {
     place: Place,
     content: Content,

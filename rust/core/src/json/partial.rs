@@ -315,87 +315,72 @@ impl Tokenizer {
 
     fn run<S: Sink>(&mut self, text: &str, sink: &mut S) -> Run<(), S::Stop> {
         let bytes = text.as_bytes();
-        let base = self.offset;
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            match self.state {
-                State::Text { key } => {
-                    at = self.text(text, at, key, sink)?;
-                    continue;
-                }
+            at = match self.state {
+                State::Text { key } => self.text(text, at, key, sink)?,
                 State::Escape { key, escape } => {
-                    at += usize::from(self.escape(escape, byte, base + at, key, sink)?);
-                    continue;
+                    at + usize::from(self.escape(escape, byte, self.offset + at, key, sink)?)
                 }
-                State::Number(place) => {
-                    at = self.number(place, text, at, at, sink)?;
-                    continue;
-                }
-                State::Word(word, literal, read) => {
-                    at = self.word(word, literal, read, bytes, at, sink)?;
-                    continue;
-                }
-                State::BareKey => {
-                    at = self.bare_key(text, at, sink)?;
-                    continue;
-                }
-                State::FenceWord if is_fence_word(byte) => {
-                    at += 1;
-                    continue;
-                }
-                State::FenceWord => self.state = State::Value,
-                _ => {}
-            }
-            if matches!(byte, b' ' | b'\n' | b'\t' | b'\r') && !matches!(self.state, State::Fence { .. }) {
-                at += 1;
-                if byte == b'\n' {
-                    self.new_line(at);
-                }
-                continue;
-            }
-            match (self.state, byte) {
-                (State::CommaOrEnd, b',') => {
-                    self.token_start = base + at;
-                    if !self.repairs.asks(Repair::TrailingCommas) {
-                        sink.comma(base + at)?;
+                State::Number(place) => self.number(place, text, at, at, sink)?,
+                State::Word(word, literal, read) => self.word(word, literal, read, bytes, at, sink)?,
+                State::BareKey => self.bare_key(text, at, sink)?,
+                State::FenceWord => {
+                    if !is_fence_word(byte) {
+                        self.state = State::Value;
                     }
-                    self.state = match self.stack.last() {
-                        Some(Container::Object) => State::Key,
-                        _ => State::Value,
-                    };
+                    at + usize::from(is_fence_word(byte))
                 }
-                (State::KeyOrEnd | State::Key, b'"') => {
+                State::Fence { .. } => self.repair(byte, text, at, sink)?,
+                _ if is_white(byte) => {
+                    if byte == b'\n' {
+                        self.new_line(at + 1);
+                    }
+                    at + 1
+                }
+                State::CommaOrEnd => self.comma_or_end(byte, text, at, sink)?,
+                State::Key | State::KeyOrEnd if byte == b'"' => {
                     self.promised(sink)?;
-                    at = self.key(byte, text, at + 1, sink)?;
-                    continue;
+                    self.key(byte, text, at + 1, sink)?
                 }
-                (State::Colon, b':') => self.state = State::Value,
-                (State::CommaOrEnd | State::KeyOrEnd, b'}')
-                    if self.stack.last() == Some(&Container::Object) =>
-                {
-                    self.end_object(base + at + 1, sink)?;
+                State::Colon if byte == b':' => {
+                    self.state = State::Value;
+                    behind_blank(bytes, at + 1)
                 }
-                (State::CommaOrEnd | State::ItemOrEnd, b']')
-                    if self.stack.last() == Some(&Container::Array) =>
-                {
-                    self.end_array(base + at + 1, sink)?;
-                }
-                (
-                    State::Value | State::ItemOrEnd,
-                    b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n',
-                ) => {
+                State::Value | State::ItemOrEnd if begins_value(byte) => {
                     self.promised(sink)?;
-                    at = self.value(byte, text, at, sink)?;
-                    continue;
+                    self.value(byte, text, at, sink)?
                 }
-                _ => {
-                    at = self.repair(byte, text, at, sink)?;
-                    continue;
-                }
-            }
-            at += 1;
+                State::KeyOrEnd if byte == b'}' => self.end_object(at, sink)?,
+                State::ItemOrEnd if byte == b']' => self.end_array(at, sink)?,
+                _ => self.repair(byte, text, at, sink)?,
+            };
         }
         Ok(())
+    }
+
+    #[inline]
+    fn comma_or_end<S: Sink>(
+        &mut self,
+        byte: u8,
+        text: &str,
+        at: usize,
+        sink: &mut S,
+    ) -> Run<usize, S::Stop> {
+        let in_object = self.stack.last() == Some(&Container::Object);
+        match byte {
+            b',' => {
+                self.token_start = self.offset + at;
+                if !self.repairs.asks(Repair::TrailingCommas) {
+                    sink.comma(self.token_start)?;
+                }
+                self.state = if in_object { State::Key } else { State::Value };
+                Ok(behind_blank(text.as_bytes(), at + 1))
+            }
+            b'}' if in_object => self.end_object(at, sink),
+            b']' if !in_object => self.end_array(at, sink),
+            _ => self.repair(byte, text, at, sink),
+        }
     }
 
     /// A line begins at this byte of the piece at hand.
@@ -406,19 +391,39 @@ impl Tokenizer {
         self.wide = 0;
     }
 
-    pub(super) fn end_object<S: Sink>(&mut self, end: usize, sink: &mut S) -> Run<(), S::Stop> {
-        sink.object_end(end)?;
+    /// The innermost object ends with the bracket at `at`.
+    #[inline]
+    pub(super) fn end_object<S: Sink>(&mut self, at: usize, sink: &mut S) -> Run<usize, S::Stop> {
+        sink.object_end(self.offset + at + 1)?;
         self.stack.pop();
         self.state = self.after_value();
-        Ok(())
+        Ok(at + 1)
     }
 
-    pub(super) fn end_array<S: Sink>(&mut self, end: usize, sink: &mut S) -> Run<(), S::Stop> {
-        sink.array_end(end)?;
+    /// The innermost array ends with the bracket at `at`.
+    #[inline]
+    pub(super) fn end_array<S: Sink>(&mut self, at: usize, sink: &mut S) -> Run<usize, S::Stop> {
+        sink.array_end(self.offset + at + 1)?;
         self.stack.pop();
         self.state = self.after_value();
-        Ok(())
+        Ok(at + 1)
     }
+}
+
+#[inline]
+fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+#[inline]
+fn begins_value(byte: u8) -> bool {
+    matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
+}
+
+/// Behind the one space that nearly always follows a comma or colon.
+#[inline]
+fn behind_blank(bytes: &[u8], at: usize) -> usize {
+    at + usize::from(bytes.get(at) == Some(&b' '))
 }
 
 /// The word behind an opening fence names a language.

@@ -48,12 +48,12 @@ impl Tokenizer {
                 return Ok(at);
             }
             (State::Key, b'}') if self.repairs.make(Repair::TrailingCommas, self.token_start) => {
-                self.end_object(place + 1, sink)?;
+                return self.end_object(at, sink);
             }
             (State::Value, b']')
                 if self.is_after_comma() && self.repairs.make(Repair::TrailingCommas, self.token_start) =>
             {
-                self.end_array(place + 1, sink)?;
+                return self.end_array(at, sink);
             }
             (State::Value, b'`')
                 if self.stack.is_empty() && !self.fenced && self.repairs.make(Repair::Fences, place) =>
