@@ -299,7 +299,7 @@ def test_names_that_a_provider_refuses_get_a_stand_in_that_leads_back():
 def test_a_tool_is_found_by_its_id_too_and_nothing_else():
     tool = create_tool(id="weather-tool", description="Weather")
     toolset = ToolSet({"weather": tool})
-    assert toolset.resolve("weather-tool", "anthropic") == ("weather", tool)
+    assert toolset.resolve("weather-tool", "anthropic") == ("weather-tool", tool)
     assert toolset.resolve("nothing", "anthropic") is None
 
 
