@@ -75,12 +75,8 @@ def _stored_part(part: Part) -> dict[str, Any]:
         return {**part, "type": "media", "mediaType": media_type(part)}
     if kind == "image-url" and url.startswith("data:"):
         rest = {key: value for key, value in part.items() if key != "url"}
-        return {
-            **rest,
-            "type": "media",
-            "data": url,
-            "mediaType": url[5:].split(";", maxsplit=1)[0].split(",", maxsplit=1)[0] or "image/jpeg",
-        }
+        kind = url.removeprefix("data:").partition(",")[0].partition(";")[0]
+        return {**rest, "type": "media", "data": url, "mediaType": kind or "image/jpeg"}
     return dict(part)
 
 
