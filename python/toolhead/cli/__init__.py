@@ -17,7 +17,7 @@ from toolhead.cli.errors import INTERRUPTED, USAGE, CommandError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("demo", "replay")
+COMMANDS = ("demo", "replay", "inspect", "call", "validate", "schema")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

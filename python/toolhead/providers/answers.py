@@ -62,10 +62,29 @@ def media_type(part: Part) -> str:
     )
 
 
+def stored_form(output: Mapping[str, Any]) -> dict[str, Any]:
+    """A model output as it is kept: parts that hold data are all `media`, with a media type; all else stays."""
+    if output["type"] != "content":
+        return dict(output)
+    return {**output, "value": [_stored_part(part) for part in output["value"]]}
+
+
+def _stored_part(part: Part) -> dict[str, Any]:
+    kind, url = part.get("type"), str(part.get("url", ""))
+    if kind in ("image-data", "file-data"):
+        return {**part, "type": "media", "mediaType": media_type(part)}
+    if kind == "image-url" and url.startswith("data:"):
+        rest = {key: value for key, value in part.items() if key != "url"}
+        kind = url.removeprefix("data:").partition(",")[0].partition(";")[0]
+        return {**rest, "type": "media", "data": url, "mediaType": kind or "image/jpeg"}
+    return dict(part)
+
+
 def data_of(part: Part) -> tuple[str, str] | None:
     """Media type and base64 data of a part that holds data itself, or None."""
     if part.get("type") in ("media", "image-data", "file-data") and isinstance(part.get("data"), str):
-        return media_type(part), part["data"]
+        data = part["data"]
+        return media_type(part), data.partition(",")[2] if data.startswith("data:") else data
     return None
 
 

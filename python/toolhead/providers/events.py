@@ -16,7 +16,8 @@ FinishReason: TypeAlias = Literal["stop", "tool-calls", "length", "content-filte
 class CallStarted(msgspec.Struct, frozen=True, gc=False):
     """A tool call appeared: `call` is its ordinal, `id` the provider's id or None, `kind` the provider's own word.
 
-    `server` is True for a call that the provider runs itself: it is reported and never run here.
+    `server` is True for a call that the provider runs itself: it is reported and never run here. `whole` is True where
+    the call comes in one piece, its text as the `replacement` of its `CallCompleted`: no start and no delta is told.
     """
 
     call: int
@@ -24,6 +25,7 @@ class CallStarted(msgspec.Struct, frozen=True, gc=False):
     name: str
     kind: str
     server: bool = False
+    whole: bool = False
 
 
 class ArgumentsDelta(msgspec.Struct, frozen=True, gc=False):

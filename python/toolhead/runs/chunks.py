@@ -53,7 +53,7 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
         the target; `raw` shows everything, with both projections under `metadata.mastra.toolPayloadTransform`.
         """
         payload: dict[str, Any] = {}
-        shown = None if view == "raw" else self.projections.get(view)
+        shown = None if view == "raw" else self.projections.get(view) or None
         for field in self.fields:
             value = getattr(self, field.attribute)
             if field.optional and value is None:
@@ -65,8 +65,11 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
                 payload[field.wire] = sendable(value)
         self._finish(payload, hidden=shown is not None)
         chunk: dict[str, Any] = {"type": self.type, "runId": self.run_id, "from": self.sender, "payload": payload}
+        metadata = self._metadata(shown)
         if view == "raw" and self.projections:
-            chunk["metadata"] = {"mastra": {"toolPayloadTransform": sendable(self.projections)}}
+            metadata["mastra"] = {"toolPayloadTransform": sendable(self.projections)}
+        if metadata:
+            chunk["metadata"] = metadata
         return chunk
 
     def hides(self, view: View) -> bool:
@@ -78,6 +81,10 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
 
     def _finish(self, payload: dict[str, Any], *, hidden: bool) -> None:
         """What a chunk adds to its payload; `hidden`: the tool has a transform for this view."""
+
+    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:  # noqa: ARG002
+        """What Mastra's payload has no place for; `shown`: the projections of this view, if it has any."""
+        return {}
 
 
 class StepStart(Chunk, frozen=True, kw_only=True):
@@ -243,7 +250,6 @@ class ToolCallSuspended(CallChunk, frozen=True, kw_only=True):
         ARGS,
         Field("resume_schema", "resumeSchema", optional=True),
         Field("resume_label", "resumeLabel", optional=True),
-        Field("error", "error", "error", optional=True),
     )
 
     suspend_payload: Any
@@ -251,6 +257,11 @@ class ToolCallSuspended(CallChunk, frozen=True, kw_only=True):
     resume_schema: str | None = None
     resume_label: Any = None
     error: Mapping[str, Any] | None = None
+
+    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:
+        if self.error is None:
+            return {}
+        return {"toolhead": {"error": sendable(self.error) if shown is None else shown["error"]["transformed"]}}
 
 
 class ToolOutput(CallChunk, frozen=True, kw_only=True):
@@ -292,11 +303,12 @@ class ToolResult(CallChunk, frozen=True, kw_only=True):
     repairs: tuple[str, ...] = ()
 
     def _finish(self, payload: dict[str, Any], *, hidden: bool) -> None:
-        if self.repairs:
-            payload["repairs"] = list(self.repairs)
         # What the model is given derives from the output, so a view that hides the one hides the other.
         if self.model_output is not None and not hidden:
             payload["providerMetadata"] = {"mastra": {"modelOutput": sendable(self.model_output)}}
+
+    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:  # noqa: ARG002
+        return {"toolhead": {"repairs": list(self.repairs)}} if self.repairs else {}
 
 
 class ToolError(CallChunk, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from toolhead.errors import (
 )
 from toolhead.model_output import map_output
 from toolhead.observe import is_configured, tool_span
-from toolhead.providers.answers import Answer
+from toolhead.providers.answers import Answer, stored_form
 from toolhead.runs import chunks
 from toolhead.runs.arguments import ArgumentStream
 from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCall, error_form
@@ -58,6 +58,8 @@ class LiveCall:
         self.record = record
         self.tool = tool
         self.post = post
+        self.is_whole = False
+        """Whether the call comes in one piece: no start and no delta is told."""
         self.task: asyncio.Task[None] | None = None
         self.result: CallResult | None = None
         self.last: chunks.Chunk | None = None
@@ -74,6 +76,8 @@ class LiveCall:
 
     async def started(self) -> list[chunks.Chunk]:
         """The model began the call."""
+        if self.is_whole:
+            return []
         await self._hook("on_input_start", hooks.InputStartEvent, messages=self.run.input_messages)
         return [chunks.InputStreamingStart(**self._named, **self._origin)]
 
@@ -106,7 +110,7 @@ class LiveCall:
         whole = chunks.ToolCall(
             **self._named, **self._origin, args=args, args_text=text, projections=self.views.of("input")
         )
-        return [chunks.InputStreamingEnd(**self._named), whole]
+        return [whole] if self.is_whole else [chunks.InputStreamingEnd(**self._named), whole]
 
     # ----------------------------------------------------------------------------------------- its own life
 
@@ -182,11 +186,14 @@ class LiveCall:
         """A person said no; `reason` is what the model is told."""
         reason = reason if reason is not None and reason.strip() else approval.DEFAULT_REASON
         args = self.record.args
+        await self.views.add("input", {"input": args})
         await self.views.add("approval", {"input": args})
         self._end(
             CallResult(**self._about, status="denied"),
             Outcome(status="denied", result=reason, message=reason),
-            chunks.ToolOutputDenied(**self._named, args=args, reason=reason, projections=self.views.of("approval")),
+            chunks.ToolOutputDenied(
+                **self._named, args=args, reason=reason, projections=self.views.of("input", "approval")
+            ),
         )
 
     def begin_answer(self, post: Callable[[Any], None]) -> None:
@@ -338,7 +345,7 @@ class LiveCall:
         assert tool is not None  # noqa: S101  only a tool has an output
         await self._hook("on_output", hooks.OutputEvent, tool_name=self.record.tool_name, output=output)
         mapped = await map_output(tool.id, tool.to_model_output, output)
-        model_output = None if mapped is None else sendable(mapped)
+        model_output = None if mapped is None else stored_form(sendable(mapped))
         await self.views.add("output", {"input": args, "output": output})
         self._end(
             CallResult(**self._about, status="ok", output=output, repairs=repairs),
@@ -508,5 +515,5 @@ class _Writer(ToolWriter):
 
 
 def _schema_text(tool: AnyTool, option: str) -> str | None:
-    schema = tool._schemas.get(option)  # noqa: SLF001  the compiled form has no public name
+    schema = tool._schemas.get(option)
     return None if schema is None else json.dumps(schema.json_schema)

@@ -208,10 +208,10 @@ class Run:
         state.provider, state.finish_reason, state.assistant = header.provider, header.finish_reason, header.assistant
         state.transcript.parts = header.transcript
         for key, record in records.items():
-            tool = self.runner.toolset.get(record.tool_name) if record.tool_id is not None else None
-            if tool is None and record.is_waiting:
+            found = self.runner.toolset.resolve(record.called, header.provider) if record.tool_id is not None else None
+            if found is None and record.is_waiting:
                 raise ToolNotFoundError(f"The tool {record.tool_name!r} of a call that waits is gone", tool_call_id=key)
-            call = state.by_id[key] = LiveCall(self, record, tool, lambda _: None)
+            call = state.by_id[key] = LiveCall(self, record, None if found is None else found[1], _nobody)
             await call.restored()
         state.calls = [state.by_id[key] for key in header.calls]
 
@@ -227,3 +227,7 @@ class Run:
                 left[0].add_done_callback(lambda _: self._slots.release())
             else:
                 self._slots.release()
+
+
+def _nobody(_: Any) -> None:
+    """Who takes what happens to a call on which nobody works."""

@@ -167,6 +167,7 @@ class Step:
             server=event.server or (tool is None and event.kind in CUSTOM_KINDS),
         )
         call = LiveCall(run, record, tool, lambda item: self.inbox.put_nowait(("call", item)))
+        call.is_whole = event.whole
         self.calls[event.call] = self.state.by_id[call_id] = call
         self.state.calls.append(call)
         self.state.transcript.call(call_id)

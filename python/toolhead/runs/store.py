@@ -125,7 +125,7 @@ class SQLiteStore:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            import sqlite3  # noqa: PLC0415  paid for by those who use it
+            import sqlite3
 
             connection = sqlite3.connect(self.path, timeout=self._busy, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA journal_mode = WAL")

@@ -70,14 +70,17 @@ class ToolSet(Mapping[str, AnyTool]):
         return speaks.definitions([describe(wire[name], tool) for name, tool in self._tools.items()])
 
     def resolve(self, called: str, provider: str) -> tuple[str, AnyTool] | None:
-        """The name and the tool that a model of `provider` means by `called`, or None."""
+        """The tool that a model of `provider` means by `called`, and the name to tell it by, or None.
+
+        A stand-in leads back to the tool's name; a tool's id is told as it is.
+        """
         tool = self._tools.get(called)
         if tool is not None:
             return called, tool
         for name, given in wire_names(provider, self._tools).items():
             if given == called:
                 return name, self._tools[name]
-        return next(((name, tool) for name, tool in self._tools.items() if tool.id == called), None)
+        return next(((called, tool) for tool in self._tools.values() if tool.id == called), None)
 
 
 def describe(name: str, tool: AnyTool) -> Definition:

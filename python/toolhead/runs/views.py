@@ -51,13 +51,21 @@ class CallViews:
         """The projections of one delta."""
         if self.is_plain:
             return NOTHING
-        return self._by_target({"input_delta": await self._project("input_delta", {"input_text_delta": text})})
+        found = await self._project("input_delta", {"input_text_delta": text})
+        return {target: {wire_phase("input_delta"): projection.to_dict()} for target, projection in found.items()}
 
     def of(self, *phases: TransformPhase) -> Projections:
         """The projections of these phases, as a chunk carries them. Each was added before."""
         if self.is_plain:
             return NOTHING
-        return self._by_target({phase: self._known[phase] for phase in phases})
+        return {
+            target: {
+                wire_phase(phase): self._known[phase][target].to_dict()
+                for phase in phases
+                if target in self._known[phase]
+            }
+            for target in TARGETS
+        }
 
     def shown(self, target: str, phases: tuple[TransformPhase, ...], raw: Any) -> Any:
         """What `target` sees: the first of `phases` that shows something, else the last one's placeholder."""
@@ -81,10 +89,3 @@ class CallViews:
             if projection is not None:
                 found[target] = projection
         return found
-
-    def _by_target(self, known: Mapping[TransformPhase, Mapping[str, Projection]]) -> Projections:
-        return {
-            target: {wire_phase(phase): found[target].to_dict() for phase, found in known.items()}
-            for target in TARGETS
-            if all(target in found for found in known.values())
-        }

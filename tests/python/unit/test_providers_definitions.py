@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
+
 from shared_data import SHARED, absent
 from toolhead import Validator
 from toolhead.providers.definitions import NAMES, Definition, ToolDefinitionWarning, wire_names
@@ -299,7 +300,7 @@ def test_names_that_a_provider_refuses_get_a_stand_in_that_leads_back():
 def test_a_tool_is_found_by_its_id_too_and_nothing_else():
     tool = create_tool(id="weather-tool", description="Weather")
     toolset = ToolSet({"weather": tool})
-    assert toolset.resolve("weather-tool", "anthropic") == ("weather", tool)
+    assert toolset.resolve("weather-tool", "anthropic") == ("weather-tool", tool)
     assert toolset.resolve("nothing", "anthropic") is None
 
 

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ValidationError
 from toolhead.runs.runner import ToolRunner
 from toolhead.tool import create_tool
@@ -219,8 +220,7 @@ async def test_two_suspensions_of_one_step_never_mix():
 async def test_a_payload_that_its_schema_refuses_still_suspends(caplog: pytest.LogCaptureFixture):
     tool, _ = suspending(suspend_schema={"type": "object", "required": ["reason"]})
     run, chunks = await asked(tool, 1)
-    payload = chunks[-1].to_dict()["payload"]
-    assert payload["error"]["error"] is True
+    assert chunks[-1].to_dict()["metadata"]["toolhead"]["error"]["error"] is True
     assert "suspend_schema" in caplog.text
     await taken(run.resume("c0", {"ok": True}))
     assert run.results[0].status == "ok"
