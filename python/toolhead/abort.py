@@ -38,7 +38,7 @@ class AbortSignal:
         return self._reason
 
     def raise_if_aborted(self) -> None:
-        """Raises `ToolAbortedError` once the signal is aborted, with the reason as its cause where it is an exception."""
+        """Raises `ToolAbortedError` once the signal is aborted; a reason that is an exception is its cause."""
         if self.aborted:
             cause = self._reason if isinstance(self._reason, BaseException) else None
             text = "The call was aborted" if self._reason is None else f"The call was aborted: {self._reason}"

@@ -8,7 +8,6 @@ context, a thread, a timeout, a span) takes the same native steps from here.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar

@@ -19,7 +19,7 @@ from toolhead.abort import AbortSignal
 from toolhead.errors import ToolAbortedError, ToolError, ToolTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from toolhead.tool import Tool
 

@@ -110,7 +110,7 @@ SILENT = frozenset(
 LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 
 
-class _Impossible(Exception):  # noqa: N818  it never leaves this module
+class _Impossible(Exception):
     pass
 
 

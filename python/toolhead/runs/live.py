@@ -508,5 +508,5 @@ class _Writer(ToolWriter):
 
 
 def _schema_text(tool: AnyTool, option: str) -> str | None:
-    schema = tool._schemas.get(option)  # noqa: SLF001  the compiled form has no public name
+    schema = tool._schemas.get(option)
     return None if schema is None else json.dumps(schema.json_schema)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolhead.cli import main
 from toolhead.cli.screen import Screen, columns_of, cut, printable, to_text
 
@@ -74,7 +75,7 @@ def test_demo_needs_no_network_and_leaves_a_closed_pipe_in_peace():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 def test_demo_in_a_terminal_rewrites_its_blocks():
-    import pty  # noqa: PLC0415  POSIX
+    import pty
 
     terminal, end = pty.openpty()
     command = [sys.executable, "-m", "toolhead", "demo", "--pace", "0"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from toolhead.providers.events import ArgumentsDelta, CallCompleted, CallStarted, Event
 from toolhead.providers.registry import provider_of, reader_for
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolhead.providers.answers import Answer
 from toolhead.providers.registry import adapter, provider_of, reader_for
 

@@ -117,7 +117,12 @@ async def test_a_callback_gets_one_typed_event_with_a_copy():
 
     transform = ToolPayloadTransform(transcript=TargetTransform(output=callback))
     await project(transform, "transcript", "output", payload, tool_name="n", tool_call_id="c")
-    assert (seen[0].target, seen[0].phase, seen[0].tool_name, seen[0].tool_call_id) == ("transcript", "output", "n", "c")
+    assert (seen[0].target, seen[0].phase, seen[0].tool_name, seen[0].tool_call_id) == (
+        "transcript",
+        "output",
+        "n",
+        "c",
+    )
     assert seen[0].error is None
     assert payload == {"input": {"a": [1]}, "output": {"b": 2}}
 

@@ -20,10 +20,21 @@ from toolhead import (
     create_tool,
 )
 
-MEMBERS = (
-    "request_context abort_signal agent workflow mcp observe writer tool_call_id repairs suspend resume_data "
-    "suspend_payload idempotency_key"
-).split()
+MEMBERS = [
+    "request_context",
+    "abort_signal",
+    "agent",
+    "workflow",
+    "mcp",
+    "observe",
+    "writer",
+    "tool_call_id",
+    "repairs",
+    "suspend",
+    "resume_data",
+    "suspend_payload",
+    "idempotency_key",
+]
 
 
 async def context_of(given=None, **options):

@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 
-import toolhead
 from toolhead import SchemaError, Tool, ToolNotExecutableError, create_tool
 from toolhead.tool_options import DEFAULTS
 
@@ -254,6 +253,6 @@ def test_generic():
 
 
 def test_the_module_and_the_decorator_share_a_name():
-    import toolhead.tool  # noqa: F401
+    import toolhead.tool
 
     assert callable(toolhead.tool)

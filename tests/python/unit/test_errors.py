@@ -25,7 +25,10 @@ from toolhead import (
 )
 from toolhead.errors import secret_matcher, validation_message
 
-OBJECT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}}}
+OBJECT = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}},
+}
 
 
 def failure(value, **options):
@@ -85,7 +88,11 @@ def test_pickles_without_what_cannot_be_pickled():
 @pytest.mark.parametrize(
     ("phase", "first", "label"),
     [
-        ("input", "Tool input validation failed for t. Please fix the following errors and try again:", "Provided arguments: "),
+        (
+            "input",
+            "Tool input validation failed for t. Please fix the following errors and try again:",
+            "Provided arguments: ",
+        ),
         ("output", "Tool output validation failed for t. The tool returned invalid output:", "Returned output: "),
         (
             "suspend",
@@ -109,7 +116,7 @@ def test_frame(phase, first, label):
     lines = error.message.split("\n")
     assert lines[0] == first
     assert sorted(line.split(": ")[0] for line in lines[1:3]) == ["- a", "- b.1"]
-    assert error.message.split("\n\n")[1].startswith(label + "{\n  \"a\": 1,")
+    assert error.message.split("\n\n")[1].startswith(label + '{\n  "a": 1,')
 
 
 def test_to_dict_and_tree():
@@ -160,9 +167,35 @@ def test_show_data_off():
 
 @pytest.mark.parametrize(
     "key",
-    "password userPassword PASSWORD user_password passwd secret secretSauce clientSecret token accessToken access_token "
-    "userTokens apikey apiKey api_key API_KEY x-api-key ApiKeys auth basicAuth authorization credential credentials "
-    "cookie setCookie privateKey private_key".split(),
+    [
+        "password",
+        "userPassword",
+        "PASSWORD",
+        "user_password",
+        "passwd",
+        "secret",
+        "secretSauce",
+        "clientSecret",
+        "token",
+        "accessToken",
+        "access_token",
+        "userTokens",
+        "apikey",
+        "apiKey",
+        "api_key",
+        "API_KEY",
+        "x-api-key",
+        "ApiKeys",
+        "auth",
+        "basicAuth",
+        "authorization",
+        "credential",
+        "credentials",
+        "cookie",
+        "setCookie",
+        "privateKey",
+        "private_key",
+    ],
 )
 def test_secret_keys(key):
     assert secret_matcher()(key)
@@ -170,8 +203,27 @@ def test_secret_keys(key):
 
 @pytest.mark.parametrize(
     "key",
-    "author authorId authored tokenize max_tokens maxTokens token_count tokenLimit prompt_tokens secretary key keys "
-    "public_key passage cookies_accepted_count_nothing monkey".split()[:-2] + ["monkey"],
+    [
+        *[
+            "author",
+            "authorId",
+            "authored",
+            "tokenize",
+            "max_tokens",
+            "maxTokens",
+            "token_count",
+            "tokenLimit",
+            "prompt_tokens",
+            "secretary",
+            "key",
+            "keys",
+            "public_key",
+            "passage",
+            "cookies_accepted_count_nothing",
+            "monkey",
+        ][:-2],
+        "monkey",
+    ],
 )
 def test_other_keys(key):
     assert not secret_matcher()(key)
@@ -213,12 +265,20 @@ def test_repr_shows_no_values():
 
 
 def test_issue_texts_show_no_values():
-    issues = Validator({"properties": {"a": {"enum": ["x"]}, "b": {"maxLength": 2}}}).issues({"a": "hidden", "b": "hidden"})
+    issues = Validator({"properties": {"a": {"enum": ["x"]}, "b": {"maxLength": 2}}}).issues(
+        {"a": "hidden", "b": "hidden"}
+    )
     assert all("hidden" not in issue.message for issue in issues)
 
 
 def test_an_issue_can_be_made():
     issue = Issue(("a", 0), message="No.", keyword="build", value=5)
-    assert (issue.path, issue.pointer, issue.message, issue.keyword, issue.value) == (("a", 0), "/a/0", "No.", "build", 5)
+    assert (issue.path, issue.pointer, issue.message, issue.keyword, issue.value) == (
+        ("a", 0),
+        "/a/0",
+        "No.",
+        "build",
+        5,
+    )
     assert (issue.expected, issue.params, issue.schema_path, issue.causes) == ("", {}, "", ())
     assert pickle.loads(pickle.dumps(issue)) == issue

@@ -32,7 +32,9 @@ class Unit(enum.Enum):
 
 
 @tool
-async def weather(place: Place, unit: Literal["c", "f"] = "c", context: ToolExecutionContext | None = None) -> dict[str, int]:
+async def weather(
+    place: Place, unit: Literal["c", "f"] = "c", context: ToolExecutionContext | None = None
+) -> dict[str, int]:
     """Get the weather.
 
     For any place.

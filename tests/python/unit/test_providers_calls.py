@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from toolhead.errors import DecodeError
 from toolhead.providers.events import ArgumentsDelta, CallCompleted, CallStarted, Event, Finished, TextDelta
 from toolhead.providers.registry import adapter, provider_of, reader_for

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
+
 from shared_data import SHARED, absent
 from toolhead import Validator
 from toolhead.providers.definitions import NAMES, Definition, ToolDefinitionWarning, wire_names

@@ -5,6 +5,7 @@ import struct
 from zlib import crc32
 
 import pytest
+
 from toolhead.errors import DecodeError
 from toolhead.providers.path_text import PathText, parse_path
 from toolhead.providers.wire import FrameWire, TextWire

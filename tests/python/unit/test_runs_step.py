@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+
 from toolhead.abort import AbortController
 from toolhead.errors import DecodeError, ToolAbortedError, ToolExecutionError, ToolNotFoundError, ValidationError
 from toolhead.runs.chunks import Chunk

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, RunNotFoundError, ToolNotFoundError
 from toolhead.runs.runner import ToolRunner
 from toolhead.runs.store import MemoryStore, SQLiteStore

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+
 from toolhead.runs.chunks import Chunk
 from toolhead.runs.runner import ToolRunner
 from toolhead.runs.ui_stream import HEADERS, ui_stream

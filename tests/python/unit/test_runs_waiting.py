@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ValidationError
 from toolhead.runs.runner import ToolRunner
 from toolhead.tool import create_tool

@@ -317,7 +317,8 @@ def test_pydantic_is_not_imported_for_others():
     code = (
         "import sys, dataclasses, toolhead\n"
         "T = dataclasses.make_dataclass('T', [('a', int)])\n"
-        "t = toolhead.create_tool(id='t', description='d', input_schema=T, output_schema=list[int], execute=lambda v: [v.a])\n"
+        "t = toolhead.create_tool(id='t', description='d', input_schema=T, output_schema=list[int],\n"
+        "    execute=lambda v: [v.a])\n"
         "assert t.execute_sync({'a': 1}) == [1]\n"
         "print('pydantic' in sys.modules, 'attrs' in sys.modules, 'opentelemetry' in sys.modules)"
     )

@@ -4,7 +4,13 @@ import logging
 
 import pytest
 
-from toolhead import AgentToolExecutionContext, ToolSuspended, ValidationError, WorkflowToolExecutionContext, create_tool
+from toolhead import (
+    AgentToolExecutionContext,
+    ToolSuspended,
+    ValidationError,
+    WorkflowToolExecutionContext,
+    create_tool,
+)
 from toolhead.suspend import Suspension
 
 PAYLOAD = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
