@@ -48,10 +48,12 @@ class Adapter(Protocol):
     @staticmethod
     def definitions(tools: Sequence[Definition], /) -> list[dict[str, Any]]:
         """The tools in the form of the API's request."""
+        ...
 
     @staticmethod
     def answers(results: Sequence[Answer], /) -> list[dict[str, Any]]:
         """The results in the form of the API's messages."""
+        ...
 
 
 def adapter(provider: str) -> Adapter:

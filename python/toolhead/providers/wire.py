@@ -34,9 +34,11 @@ class Wire(Protocol):
 
     def feed(self, data: bytes) -> Iterator[Payload]:
         """The payloads that `data` completes."""
+        ...
 
     def close(self) -> Iterator[Payload]:
         """The payloads that the end of the body completes."""
+        ...
 
 
 class TextWire:

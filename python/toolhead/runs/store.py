@@ -31,12 +31,14 @@ class Store(Protocol):
 
     async def read(self, run_id: str) -> Mapping[str, Stored]:
         """All records of a run by their keys; empty for an unknown run."""
+        ...
 
     async def write(self, run_id: str, key: str, data: bytes, *, expected: int) -> bool:
         """Writes a record whose version is `expected` (0: there is none), as the next version.
 
         Returns False, and changes nothing, when the record has another version: somebody else was faster.
         """
+        ...
 
     async def delete(self, run_id: str) -> None:
         """Forgets a run."""

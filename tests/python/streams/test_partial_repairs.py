@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from shared_data import shared_path
 from toolhead._core import InputStream
 from toolhead.errors import DecodeError

@@ -11,6 +11,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
+
 from toolhead import MISSING, Change, DecodeError, InputStream, Limits, ValidationError, Validator
 
 TEXT = '{"a": [1, {"b~/c": "x\\ny"}, [], "é漢😀"], "d": {"e": null, "f": 1e2}, "g": 123456789012345678901234567890}'

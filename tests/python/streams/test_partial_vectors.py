@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from shared_data import shared_path
 from toolhead._core import MISSING, InputStream
 from toolhead.errors import DecodeError
