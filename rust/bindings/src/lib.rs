@@ -39,6 +39,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        crate::ffi::dict_table::enable(py)?;
         crate::ffi::method::add::<crate::validator::IsValid>(py)?;
         crate::ffi::method::add::<crate::validator::Validate>(py)?;
         crate::ffi::method::add::<crate::validator::Decode>(py)?;

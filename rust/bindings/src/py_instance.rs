@@ -140,28 +140,23 @@ impl<'a> Instance<'a> for PyValue<'a> {
         if self.builtin() != Builtin::Dict {
             return None;
         }
-        let mut position = 0;
-        // Members are few where this is asked without a token; with one, the interpreter's own lookup would have to
-        // trust that no key runs code to compare, so the walk is the rule for both.
-        while let Some((key, value)) = self.0.dict_next(&mut position) {
-            if (key.address() == token && token != 0) || (is_plain_key(key) && key.text() == Some(name)) {
-                return Some(Self(value));
+        // The interpreter's own lookup would have to trust that no key runs code to be compared, and members are few
+        // where this is asked: they are walked.
+        let mut found = None;
+        self.0.dict_members(|key, value| {
+            let same = key.address() == token && token != 0;
+            if same || (is_plain_key(key) && key.text() == Some(name)) {
+                found = Some(Self(value));
             }
-        }
-        None
+            found.is_none()
+        });
+        found
     }
 
     #[inline]
     fn items(self, mut visit: impl FnMut(usize, Self) -> bool) -> bool {
         if self.builtin() == Builtin::List {
-            let mut index = 0;
-            while let Some(item) = self.0.list_item(index) {
-                if !visit(index, Self(item)) {
-                    return false;
-                }
-                index += 1;
-            }
-            return true;
+            return self.0.list_items(|index, item| visit(index, Self(item)));
         }
         (0..self.len()).all(|index| self.item(index).is_none_or(|item| visit(index, item)))
     }
@@ -171,13 +166,7 @@ impl<'a> Instance<'a> for PyValue<'a> {
         if self.builtin() != Builtin::Dict {
             return true;
         }
-        let mut position = 0;
-        while let Some((key, value)) = self.0.dict_next(&mut position) {
-            if !is_plain_key(key) || !visit(PyKey(key), Self(value)) {
-                return false;
-            }
-        }
-        true
+        self.0.dict_members(|key, value| is_plain_key(key) && visit(PyKey(key), Self(value)))
     }
 
     fn foreign_key(self) -> Option<String> {

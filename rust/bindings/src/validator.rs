@@ -74,7 +74,7 @@ fn lone_surrogate(text: &Bound<'_, PyString>) -> PyErr {
 impl Validator {
     /// The validated value: the value itself, or a copy with the schema's defaults. None where the schema refuses it.
     pub(crate) fn accept<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if !check::is_valid(&self.plan, PyValue(Raw::of(value))) {
+        if !check::is_valid_data(&self.plan, PyValue(Raw::of(value))) {
             return Ok(None);
         }
         self.with_defaults(py, value.clone()).map(Some)
@@ -302,7 +302,7 @@ pub(crate) struct IsValid;
 impl UnaryMethod for IsValid {
     type Class = Validator;
     const NAME: &'static std::ffi::CStr = c"is_valid";
-    const DOC: &'static std::ffi::CStr = c"is_valid($self, value, /)\n--\n\nDoes the schema accept the value? Never raises for a value.";
+    const DOC: &'static std::ffi::CStr = c"is_valid($self, value, /)\n--\n\nDoes the schema accept the value? Looks where the schema looks; data that is not JSON in a part that the schema\nleaves free is found by validate() and issues(). Never raises for a value.";
 
     #[inline]
     fn call<'py>(this: Borrowed<'_, 'py, Validator>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -279,19 +279,13 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
 #[inline]
 pub fn short_hash(text: &[u8]) -> u32 {
     let len = text.len();
-    let word = |at: usize| {
-        let mut bytes = [0u8; 8];
-        bytes.copy_from_slice(&text[at..at + 8]);
-        u64::from_le_bytes(bytes)
-    };
-    let (a, b) = if len >= 8 {
-        (word(0), word(len - 8))
+    let (a, b) = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
     } else {
-        let mut bytes = [0u8; 8];
-        for (slot, byte) in bytes.iter_mut().zip(text) {
-            *slot = *byte;
-        }
-        (u64::from_le_bytes(bytes), 0)
+        let byte = |at: usize| text.get(at).map_or(0, |byte| u64::from(*byte));
+        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
     };
     let mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     #[allow(clippy::cast_possible_truncation, reason = "the upper half is the mixed one")]

@@ -10,6 +10,8 @@ use std::ptr::NonNull;
 use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi};
 
+use super::dict_table;
+
 /// A borrowed object.
 #[derive(Clone, Copy)]
 pub(crate) struct Raw<'a>(NonNull<ffi::PyObject>, PhantomData<&'a ()>);
@@ -215,6 +217,21 @@ impl<'a> Raw<'a> {
         Some(unsafe { Self::from_pointer(item) })
     }
 
+    /// Calls `visit` for each item of a list until it answers false; the last answer.
+    #[inline]
+    pub(crate) fn list_items(self, mut visit: impl FnMut(usize, Self) -> bool) -> bool {
+        // No Python code runs meanwhile, so the length stays.
+        for index in 0..self.list_len() {
+            // SAFETY: the object is a list and the index is below its length.
+            let item = unsafe { ffi::PyList_GET_ITEM(self.0.as_ptr(), index.cast_signed()) };
+            // SAFETY: the list keeps its item alive.
+            if !visit(index, unsafe { Self::from_pointer(item) }) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// The number of items of a tuple.
     pub(crate) fn tuple_len(self) -> usize {
         // SAFETY: the object is a tuple or inherits from it.
@@ -239,6 +256,29 @@ impl<'a> Raw<'a> {
         // SAFETY: the object is a dict or inherits from it.
         let length = unsafe { ffi::PyDict_Size(self.0.as_ptr()) };
         usize::try_from(length).unwrap_or(0)
+    }
+
+    /// Calls `visit` for each member of a dict until it answers false; the last answer.
+    #[inline]
+    pub(crate) fn dict_members(self, mut visit: impl FnMut(Self, Self) -> bool) -> bool {
+        if let Some(entries) = dict_table::entries(self.0.as_ptr()) {
+            for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
+                // SAFETY: the dict keeps its key alive.
+                let key = unsafe { Self::from_pointer(entry.key) };
+                // SAFETY: the dict keeps its value alive.
+                if !visit(key, unsafe { Self::from_pointer(entry.value) }) {
+                    return false;
+                }
+            }
+            return true;
+        }
+        let mut position = 0;
+        while let Some((key, value)) = self.dict_next(&mut position) {
+            if !visit(key, value) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The member after a position of a dict; positions start at 0.

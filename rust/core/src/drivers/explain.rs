@@ -4,8 +4,6 @@
 //! wrote. Paths are linked on the stack and turned into data only when an issue is kept. Everything it looks into is
 //! bounded by the same limits as the verdict.
 
-use std::collections::HashSet;
-
 use super::check::Checker;
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::issue::{Detail, Issue, Name, SchemaStep, Step, quoted};
@@ -13,7 +11,8 @@ use crate::keywords::{
     Keyword, bounds, content, enum_, format, item_count, items, length, multiple_of, pattern, properties,
     property_count, required, type_,
 };
-use crate::plan::{NONE, Node, NodeId, Plan, StringSet};
+use crate::keywords::tags::{Choice, Tags};
+use crate::plan::{NONE, Node, NodeId, Plan};
 
 /// A place: in the instance and in the schema.
 #[derive(Clone, Copy)]
@@ -324,12 +323,19 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
 
     /// Explains `anyOf` and `oneOf`: the branch that was meant speaks, all branches stand under the causes.
     ///
-    /// Where all branches ask for constants of one member (a discriminator), it names the branch that was meant. Else it
-    /// is the one branch that got furthest; where several got equally far, the issue is the choice's own.
-    pub fn branches(&mut self, at: &At<'_>, keyword: Keyword, branches: &[NodeId], value: I) {
+    /// A discriminator names the branch that was meant. Without one it is the branch that got furthest; where several
+    /// got equally far, the issue is the choice's own.
+    pub fn branches(
+        &mut self,
+        at: &At<'_>,
+        keyword: Keyword,
+        branches: &[NodeId],
+        tags: Option<&Tags>,
+        value: I,
+    ) {
         let outer = std::mem::take(&mut self.found);
         let limit = std::mem::replace(&mut self.limit, BRANCH_ISSUES);
-        let mut causes = Vec::with_capacity(branches.len());
+        let mut causes = Vec::with_capacity(branches.len().min(MOST_BRANCHES));
         for (index, branch) in branches.iter().enumerate().take(MOST_BRANCHES) {
             self.node(&at.under(keyword.name(), Token::Index(index)), *branch, value);
             causes.push(std::mem::take(&mut self.found));
@@ -338,19 +344,11 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         if !self.wants_more() {
             return;
         }
-        let meant = match self.discriminator(branches) {
-            Some(name) => match value.member(0, &name) {
-                Some(tag) => match branches.iter().position(|branch| self.has_tag(*branch, &name, tag)) {
-                    Some(meant) => Some(meant),
-                    None => return self.unknown_tag(&at.member(&name), keyword, (branches, &name), tag, causes),
-                },
-                None if value.kind() == Kind::Object => {
-                    self.missing(at, keyword, Name::Text(name.into()), None, value);
-                    return;
-                }
-                None => None,
-            },
-            None => furthest(&causes, at.depth()),
+        let tags = tags.filter(|_| value.kind() == Kind::Object);
+        let meant = match tags.map(|tags| (tags, tags.choose(value))) {
+            Some((_, Choice::Branch(meant))) => Some(meant),
+            Some((tags, Choice::NoBranch)) => return self.no_branch(at, keyword, tags, value, causes),
+            Some((_, Choice::Unknown)) | None => furthest(&causes, at.depth()),
         };
         if let Some(mut issues) = meant.and_then(|meant| causes.get(meant).cloned()).filter(|found| !found.is_empty()) {
             issues[0].causes = causes;
@@ -369,53 +367,14 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         self.found.push(Issue { path: at.path(), schema_path, keyword: Some(keyword), value, detail, causes });
     }
 
-    /// The strings that a branch allows for a member.
-    fn tags(&self, branch: NodeId, name: &str) -> Option<&StringSet> {
-        let plan = self.plan();
-        let node = plan.node(plan.node(branch).written);
-        let rule = plan.objects.get(node.object as usize)?;
-        let properties = plan.properties_of(rule);
-        let declared = properties[plan.find_name(rule, properties, name.as_bytes())?].declared;
-        let member = plan.nodes.get(declared as usize)?;
-        plan.sets.get(plan.strings.get(member.string as usize)?.set as usize)
-    }
-
-    fn has_tag(&self, branch: NodeId, name: &str, tag: I) -> bool {
-        tag.kind() == Kind::String
-            && self.tags(branch, name).is_some_and(|tags| tags.find(tag.text().as_bytes()).is_some())
-    }
-
-    /// The member for which every branch that is for objects allows certain strings, none of them in two branches.
-    fn discriminator(&self, branches: &[NodeId]) -> Option<String> {
-        let plan = self.plan();
-        let objects: Vec<NodeId> =
-            branches.iter().copied().filter(|id| plan.node(*id).types & kinds::OBJECT != 0).collect();
-        let first = plan.node(plan.node(*objects.first()?).written);
-        if objects.len() < 2 {
-            return None;
-        }
-        let names = plan.properties_of(plan.objects.get(first.object as usize)?).iter().map(|name| plan.name(name));
-        let mut names = names.filter(|name| {
-            let sets: Option<Vec<_>> = objects.iter().map(|branch| self.tags(*branch, name)).collect();
-            let mut seen = HashSet::new();
-            sets.is_some_and(|sets| sets.iter().flat_map(|set| &set.members).all(|(tag, _)| seen.insert(&**tag)))
-        });
-        names.next().map(ToOwned::to_owned)
-    }
-
-    /// The issue of a discriminator that names no branch.
-    fn unknown_tag(
-        &mut self,
-        at: &At<'_>,
-        keyword: Keyword,
-        (branches, name): (&[NodeId], &str),
-        tag: I,
-        causes: Vec<Vec<Issue<I>>>,
-    ) {
-        let sets = branches.iter().filter_map(|branch| self.tags(*branch, name));
-        let allowed = sets.flat_map(|set| &set.members).map(|(text, _)| quoted(text).into()).collect();
+    /// The issue of a discriminator that is missing or names no branch.
+    fn no_branch(&mut self, at: &At<'_>, keyword: Keyword, tags: &Tags, value: I, causes: Vec<Vec<Issue<I>>>) {
+        let Some(tag) = value.member(0, &tags.name) else {
+            return self.missing(at, keyword, Name::Text(tags.name.clone()), None, value);
+        };
+        let at = at.member(&tags.name);
+        let detail = Detail::OneOf(tags.all().map(|tag| quoted(tag).into()).collect());
         let (path, schema_path) = (at.path(), at.schema_path(Some(keyword)));
-        let detail = Detail::OneOf(allowed);
         self.found.push(Issue { path, schema_path, keyword: Some(keyword), value: tag, detail, causes });
     }
 }

@@ -42,7 +42,7 @@ pub fn repair<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Op
     };
     let start = start.unwrap_or_else(|| value.clone());
     let fixed = repair.value(&[plan.root], &start)?.unwrap_or(start);
-    let valid = super::check::is_valid(plan, E::instance(&fixed));
+    let valid = super::check::is_valid_data(plan, E::instance(&fixed));
     Ok((valid && !repair.done.is_empty()).then_some((fixed, repair.done)))
 }
 

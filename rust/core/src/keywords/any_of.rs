@@ -1,5 +1,6 @@
 //! `anyOf` (2020-12 Core 10.2.1.2).
 
+use super::tags::{Choice, Tags};
 use super::{Behaviour, Check, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
@@ -7,7 +8,7 @@ use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{NONE, Node, NodeId, TRUE};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::compile::{Compiler, Host, Scope, Tables};
 use crate::schema::draft::Draft;
 
 /// Schemas of which one at least must accept the value.
@@ -15,6 +16,7 @@ use crate::schema::draft::Draft;
 pub struct AnyOf {
     branches: Box<[NodeId]>,
     by_kind: ByKind,
+    tags: Option<Box<Tags>>,
 }
 
 /// For each kind the only branch that may accept it, [`NONE`] where several may.
@@ -60,21 +62,31 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     value: H::Instance,
 ) -> Result<(), SchemaError> {
     let branches = all_of::schemas(compiler, scope, Keyword::AnyOf, value)?;
-    let rule = Rule::AnyOf(AnyOf { branches, by_kind: ByKind::default() });
+    let rule = Rule::AnyOf(AnyOf { branches, by_kind: ByKind::default(), tags: None });
     draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::AnyOf, rule });
     Ok(())
 }
 
 impl Behaviour for AnyOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        match self.by_kind.get(value.kind()) {
-            Some(only) => run.node::<I, false>(only, value),
-            None => self.branches.iter().any(|branch| *branch == TRUE || run.branch(*branch, value)),
+        let kind = value.kind();
+        if let Some(only) = self.by_kind.get(kind) {
+            return run.node::<I, false>(only, value);
         }
+        if kind == Kind::Object
+            && let Some(tags) = &self.tags
+        {
+            match tags.choose(value) {
+                Choice::Branch(at) => return run.node::<I, false>(self.branches[at], value),
+                Choice::NoBranch => return false,
+                Choice::Unknown => {}
+            }
+        }
+        self.branches.iter().any(|branch| *branch == TRUE || run.branch(*branch, value))
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
-        run.branches(at, Keyword::AnyOf, &self.branches, value);
+        run.branches(at, Keyword::AnyOf, &self.branches, self.tags.as_deref(), value);
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
@@ -104,8 +116,9 @@ impl Behaviour for AnyOf {
         self.by_kind.get(kind)
     }
 
-    fn sort_branches(&mut self, nodes: &[Node]) {
-        self.by_kind = ByKind::of(&self.branches, nodes);
+    fn sort_branches(&mut self, tables: &Tables) {
+        self.by_kind = ByKind::of(&self.branches, &tables.nodes);
+        self.tags = Tags::of(&self.branches, tables);
     }
 
     fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
@@ -113,6 +126,6 @@ impl Behaviour for AnyOf {
     }
 
     fn heap_size(&self) -> usize {
-        size_of_val(&*self.branches)
+        size_of_val(&*self.branches) + self.tags.as_ref().map_or(0, |tags| tags.size())
     }
 }

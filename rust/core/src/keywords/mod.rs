@@ -29,6 +29,7 @@ pub mod property_count;
 pub mod property_names;
 pub mod ref_;
 pub mod required;
+pub mod tags;
 pub mod type_;
 pub mod unevaluated;
 pub mod unique_items;
@@ -39,7 +40,7 @@ use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, kinds};
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::compile::{Compiler, Host, Scope, Tables};
 use crate::schema::dialect::Draft::{D4, D6, D7, D2019, D2020, V1};
 use crate::schema::dialect::Vocabulary::{self, Applicator, Content, Core, Format, Unevaluated, Validation};
 use crate::schema::dialect::{Dialect, Draft as DraftName};
@@ -241,8 +242,8 @@ pub trait Behaviour {
     fn is_portable(&self) -> bool {
         true
     }
-    /// Sorts its branches by the kinds they accept, once all nodes are known.
-    fn sort_branches(&mut self, _nodes: &[Node]) {}
+    /// Sorts its branches by the kinds and constants they accept, once all nodes are known.
+    fn sort_branches(&mut self, _tables: &Tables) {}
     /// The kinds that it can accept.
     fn accepted_kinds(&self, _nodes: &[Node]) -> u8 {
         kinds::ANY
@@ -303,8 +304,8 @@ macro_rules! rules {
                 match self { $(Self::$variant(rule) => rule.is_portable()),* }
             }
             /// See [`Behaviour`].
-            pub fn sort_branches(&mut self, nodes: &[Node]) {
-                match self { $(Self::$variant(rule) => rule.sort_branches(nodes)),* }
+            pub fn sort_branches(&mut self, tables: &Tables) {
+                match self { $(Self::$variant(rule) => rule.sort_branches(tables)),* }
             }
             /// See [`Behaviour`].
             pub fn accepted_kinds(&self, nodes: &[Node]) -> u8 {

@@ -1,6 +1,7 @@
 //! `oneOf` (2020-12 Core 10.2.1.3).
 
 use super::any_of::{ByKind, kinds_of};
+use super::tags::{Choice, Tags};
 use super::{Behaviour, Check, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
@@ -9,7 +10,7 @@ use crate::instance::{Instance, Kind, kinds};
 use crate::issue::Detail;
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::compile::{Compiler, Host, Scope, Tables};
 use crate::schema::draft::Draft;
 
 /// Schemas of which exactly one must accept the value.
@@ -17,6 +18,7 @@ use crate::schema::draft::Draft;
 pub struct OneOf {
     branches: Box<[NodeId]>,
     by_kind: ByKind,
+    tags: Option<Box<Tags>>,
 }
 
 /// Compiles a list of schemas.
@@ -27,15 +29,25 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     value: H::Instance,
 ) -> Result<(), SchemaError> {
     let branches = all_of::schemas(compiler, scope, Keyword::OneOf, value)?;
-    let rule = Rule::OneOf(OneOf { branches, by_kind: ByKind::default() });
+    let rule = Rule::OneOf(OneOf { branches, by_kind: ByKind::default(), tags: None });
     draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::OneOf, rule });
     Ok(())
 }
 
 impl Behaviour for OneOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        if let Some(only) = self.by_kind.get(value.kind()) {
+        let kind = value.kind();
+        if let Some(only) = self.by_kind.get(kind) {
             return run.node::<I, false>(only, value);
+        }
+        if kind == Kind::Object
+            && let Some(tags) = &self.tags
+        {
+            match tags.choose(value) {
+                Choice::Branch(at) => return run.node::<I, false>(self.branches[at], value),
+                Choice::NoBranch => return false,
+                Choice::Unknown => {}
+            }
         }
         let mut matched = false;
         for branch in &self.branches {
@@ -54,7 +66,7 @@ impl Behaviour for OneOf {
         if matches > 1 {
             run.issue(at, Some(Keyword::OneOf), value, Detail::Matches(matches));
         } else {
-            run.branches(at, Keyword::OneOf, &self.branches, value);
+            run.branches(at, Keyword::OneOf, &self.branches, self.tags.as_deref(), value);
         }
     }
 
@@ -84,8 +96,9 @@ impl Behaviour for OneOf {
         self.by_kind.get(kind)
     }
 
-    fn sort_branches(&mut self, nodes: &[Node]) {
-        self.by_kind = ByKind::of(&self.branches, nodes);
+    fn sort_branches(&mut self, tables: &Tables) {
+        self.by_kind = ByKind::of(&self.branches, &tables.nodes);
+        self.tags = Tags::of(&self.branches, tables);
     }
 
     fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
@@ -93,6 +106,6 @@ impl Behaviour for OneOf {
     }
 
     fn heap_size(&self) -> usize {
-        size_of_val(&*self.branches)
+        size_of_val(&*self.branches) + self.tags.as_ref().map_or(0, |tags| tags.size())
     }
 }

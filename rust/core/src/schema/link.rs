@@ -275,11 +275,13 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
 
     /// Copies what the drivers want at hand: a member's kinds into its name, a branch's kinds into its table.
     fn copy_kinds(&mut self) {
+        let mut checks = std::mem::take(&mut self.tables.checks);
+        for check in &mut checks {
+            check.rule.sort_branches(&self.tables);
+        }
+        self.tables.checks = checks;
         let nodes = &self.tables.nodes;
         let mut narrowed: Vec<u8> = nodes.iter().map(|node| node.types).collect();
-        for check in &mut self.tables.checks {
-            check.rule.sort_branches(nodes);
-        }
         for (id, node) in nodes.iter().enumerate() {
             for check in &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize] {
                 narrowed[id] &= check.rule.accepted_kinds(nodes);
