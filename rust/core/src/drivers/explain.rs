@@ -6,12 +6,12 @@
 
 use super::check::Checker;
 use crate::instance::{Instance, Key, Kind, kinds};
-use crate::issue::{Detail, Issue, Name, SchemaStep, Step, quoted};
+use crate::issue::{Detail, Issue, Name, SchemaStep, Step};
 use crate::keywords::{
     Keyword, bounds, content, enum_, format, item_count, items, length, multiple_of, pattern, properties,
     property_count, required, type_,
 };
-use crate::keywords::tags::{Choice, Tags};
+use crate::schema::discriminator::{Choice, Tags};
 use crate::plan::{NONE, Node, NodeId, Plan};
 
 /// A place: in the instance and in the schema.
@@ -373,7 +373,7 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             return self.missing(at, keyword, Name::Text(tags.name.clone()), None, value);
         };
         let at = at.member(&tags.name);
-        let detail = Detail::OneOf(tags.all().map(|tag| quoted(tag).into()).collect());
+        let detail = Detail::OneOf(tags.all().map(Into::into).collect());
         let (path, schema_path) = (at.path(), at.schema_path(Some(keyword)));
         self.found.push(Issue { path, schema_path, keyword: Some(keyword), value: tag, detail, causes });
     }

@@ -1,6 +1,6 @@
 //! `anyOf` (2020-12 Core 10.2.1.2).
 
-use super::tags::{Choice, Tags};
+use crate::schema::discriminator::{Choice, Tags};
 use super::{Behaviour, Check, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;

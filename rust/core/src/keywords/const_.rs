@@ -38,6 +38,13 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     Ok(())
 }
 
+impl Const {
+    /// The value, if it is a machine integer.
+    pub(crate) fn integer(&self) -> Option<i64> {
+        if let Value::Number(number) = &self.value { number.to_i64() } else { None }
+    }
+}
+
 impl Behaviour for Const {
     fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
         equal(&self.value, value)

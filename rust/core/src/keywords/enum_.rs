@@ -117,6 +117,14 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
     run.issue(at, Some(keyword), value, Detail::OneOf(allowed));
 }
 
+impl Enum {
+    /// The values, if all are machine integers.
+    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+        let integer = |value: &Value| if let Value::Number(number) = value { number.to_i64() } else { None };
+        self.values.iter().map(integer).collect()
+    }
+}
+
 impl Behaviour for Enum {
     fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
         self.values.iter().any(|allowed| equal(allowed, value))

@@ -29,7 +29,6 @@ pub mod property_count;
 pub mod property_names;
 pub mod ref_;
 pub mod required;
-pub mod tags;
 pub mod type_;
 pub mod unevaluated;
 pub mod unique_items;
@@ -344,6 +343,15 @@ impl Rule {
         let mut refers = false;
         self.in_place(&mut |_| refers = true);
         refers
+    }
+
+    /// The values that it allows, where all are machine integers.
+    pub fn integers(&self) -> Option<Vec<i64>> {
+        match self {
+            Self::Const(rule) => rule.integer().map(|value| vec![value]),
+            Self::Enum(rule) => rule.integers(),
+            _ => None,
+        }
     }
 
     /// Is it `unevaluatedItems` or `unevaluatedProperties`?

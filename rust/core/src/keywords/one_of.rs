@@ -1,7 +1,7 @@
 //! `oneOf` (2020-12 Core 10.2.1.3).
 
 use super::any_of::{ByKind, kinds_of};
-use super::tags::{Choice, Tags};
+use crate::schema::discriminator::{Choice, Tags};
 use super::{Behaviour, Check, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;

@@ -17,7 +17,7 @@ use crate::schema::draft::Draft;
 pub struct UniqueItems;
 
 /// Up to this many items are compared pair by pair.
-const FEW: usize = 8;
+const FEW: usize = 16;
 
 /// Compiles a boolean.
 pub(crate) fn compile<'a, H: Host<'a>>(

@@ -275,11 +275,14 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
 
     /// Copies what the drivers want at hand: a member's kinds into its name, a branch's kinds into its table.
     fn copy_kinds(&mut self) {
-        let mut checks = std::mem::take(&mut self.tables.checks);
-        for check in &mut checks {
-            check.rule.sort_branches(&self.tables);
+        for at in 0..self.tables.checks.len() {
+            if self.tables.checks[at].rule.alternatives().is_some() {
+                // A choice looks at the checks of its branches: it is taken out while it does.
+                let mut rule = self.tables.checks[at].rule.clone();
+                rule.sort_branches(&self.tables);
+                self.tables.checks[at].rule = rule;
+            }
         }
-        self.tables.checks = checks;
         let nodes = &self.tables.nodes;
         let mut narrowed: Vec<u8> = nodes.iter().map(|node| node.types).collect();
         for (id, node) in nodes.iter().enumerate() {

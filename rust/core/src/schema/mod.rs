@@ -2,6 +2,7 @@
 
 pub mod compile;
 pub mod dialect;
+pub mod discriminator;
 pub mod draft;
 mod link;
 pub mod pattern;

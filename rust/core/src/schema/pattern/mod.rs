@@ -39,6 +39,9 @@ pub struct Pattern {
 enum Machine {
     Simple(Simple),
     Engine(Box<Engine>),
+    /// Look-aheads at the start of the text and what follows them: each is a pattern of its own, and a negated one
+    /// must not be found. No part needs to backtrack then.
+    All(Box<[(Self, bool)]>),
 }
 
 #[derive(Debug)]
@@ -64,23 +67,8 @@ impl Pattern {
     ///
     /// A syntax error, or a pattern too large once its repetitions are written out.
     pub fn compile(source: &str, step_limit: usize) -> Result<Self, PatternError> {
-        let parsed = parser::parse(source)?;
-        if !parsed.needs_backtracking
-            && let Some(simple) = Simple::recognise(&parsed.node)
-        {
-            return Ok(Self { machine: Machine::Simple(simple), source: source.into() });
-        }
-        let states = states(&parsed.node, !parsed.needs_backtracking);
-        if states > MAX_STATES {
-            return Err(PatternError::new("the pattern is too large once its repetitions are written out"));
-        }
-        let engine = Engine { parsed, states, step_limit, built: OnceLock::new() };
-        if states > SMALL
-            && let Err(error) = engine.built()
-        {
-            return Err(error.clone());
-        }
-        Ok(Self { machine: Machine::Engine(Box::new(engine)), source: source.into() })
+        let machine = Machine::of(parser::parse(source)?, step_limit)?;
+        Ok(Self { machine, source: source.into() })
     }
 
     /// The pattern as it was written.
@@ -95,9 +83,50 @@ impl Pattern {
     /// The answer would take more steps than the limit allows.
     #[inline]
     pub fn is_match(&self, text: &str) -> Result<bool, StepLimitExceeded> {
-        match &self.machine {
-            Machine::Simple(simple) => Ok(simple.is_match(text)),
-            Machine::Engine(engine) => engine.is_match(text),
+        self.machine.is_match(text)
+    }
+}
+
+impl Machine {
+    fn of(parsed: Parsed, step_limit: usize) -> Result<Self, PatternError> {
+        if !parsed.needs_backtracking
+            && let Some(simple) = Simple::recognise(&parsed.node)
+        {
+            return Ok(Self::Simple(simple));
+        }
+        let parsed = match parsed.into_conjunction() {
+            Ok(parts) => {
+                let part = |(parsed, negated)| Ok((Self::of(parsed, step_limit)?, negated));
+                return Ok(Self::All(parts.into_iter().map(part).collect::<Result<_, _>>()?));
+            }
+            Err(parsed) => parsed,
+        };
+        let states = states(&parsed.node, !parsed.needs_backtracking);
+        if states > MAX_STATES {
+            return Err(PatternError::new("the pattern is too large once its repetitions are written out"));
+        }
+        let engine = Engine { parsed, states, step_limit, built: OnceLock::new() };
+        if states > SMALL
+            && let Err(error) = engine.built()
+        {
+            return Err(error.clone());
+        }
+        Ok(Self::Engine(Box::new(engine)))
+    }
+
+    #[inline]
+    fn is_match(&self, text: &str) -> Result<bool, StepLimitExceeded> {
+        match self {
+            Self::Simple(simple) => Ok(simple.is_match(text)),
+            Self::Engine(engine) => engine.is_match(text),
+            Self::All(parts) => {
+                for (part, negated) in parts {
+                    if part.is_match(text)? == *negated {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
         }
     }
 }

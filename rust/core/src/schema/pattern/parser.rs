@@ -65,6 +65,59 @@ pub(super) struct Parsed {
     pub(super) needs_backtracking: bool,
 }
 
+impl Node {
+    fn needs_backtracking(&self) -> bool {
+        match self {
+            Self::Look { .. } | Self::Backreference(_) => true,
+            Self::Concat(nodes) | Self::Alternation(nodes) => nodes.iter().any(Self::needs_backtracking),
+            Self::Repeat(repeat) => repeat.node.needs_backtracking(),
+            Self::Group(_, node) => node.needs_backtracking(),
+            Self::Empty
+            | Self::Char(_)
+            | Self::Set(_)
+            | Self::Start
+            | Self::End
+            | Self::WordBoundary { .. } => false,
+        }
+    }
+}
+
+impl Parsed {
+    /// `^(?=A)(?!B)C` as `^A` found, `^B` not found, `^C` found; unchanged where that is not its form, or where a part
+    /// is not regular itself and could refer to another.
+    pub(super) fn into_conjunction(self) -> Result<Vec<(Self, bool)>, Self> {
+        let Node::Concat(nodes) = &self.node else { return Err(self) };
+        let looks = nodes.iter().skip(1).take_while(|node| matches!(node, Node::Look { behind: false, .. })).count();
+        let regular = |node: &Node| match node {
+            Node::Look { node, .. } => !node.needs_backtracking(),
+            node => !node.needs_backtracking(),
+        };
+        if looks == 0 || !matches!(nodes[0], Node::Start) || !nodes.iter().all(regular) {
+            return Err(self);
+        }
+        let Node::Concat(nodes) = self.node else { return Ok(Vec::new()) };
+        let groups = self.groups;
+        let part = |nodes: Vec<Node>| Self {
+            node: Node::Concat(std::iter::once(Node::Start).chain(nodes).collect()),
+            groups,
+            needs_backtracking: false,
+        };
+        let mut parts = Vec::with_capacity(looks + 1);
+        let mut rest = Vec::new();
+        for node in nodes.into_iter().skip(1) {
+            match node {
+                Node::Look { negated, node, .. } => {
+                    let nodes = if let Node::Concat(nodes) = *node { nodes } else { vec![*node] };
+                    parts.push((part(nodes), negated));
+                }
+                node => rest.push(node),
+            }
+        }
+        parts.push((part(rest), false));
+        Ok(parts)
+    }
+}
+
 pub(super) fn parse(source: &str) -> Result<Parsed, PatternError> {
     let mut parser = Parser {
         source,

@@ -1,6 +1,6 @@
 //! Discriminators: the member whose constant tells which branch of `anyOf` or `oneOf` is meant.
 //!
-//! Found when a plan is linked: a name for which every branch that is for objects allows certain strings, none of them
+//! Found when a plan is linked: a name for which every branch that is for objects allows certain constants, none of them
 //! in two branches. Then a look at one member replaces a try of every branch, and an issue can name the branch.
 
 use crate::instance::{Instance, Kind, kinds};
@@ -15,6 +15,8 @@ pub struct Tags {
     token: usize,
     /// The strings, each with the position of its branch.
     set: StringSet,
+    /// The integers, likewise.
+    integers: Box<[(i64, usize)]>,
     /// Every branch for objects asks for the member.
     required: bool,
 }
@@ -29,13 +31,23 @@ pub enum Choice {
     Unknown,
 }
 
-/// The strings that a branch allows for the member at a position of its names; None where it allows more than those.
-fn strings<'t>(tables: &'t Tables, rule: &ObjectRule, at: usize) -> Option<&'t StringSet> {
+/// What a branch allows for the discriminating member.
+enum Constants<'t> {
+    Strings(&'t StringSet),
+    Integers(Vec<i64>),
+}
+
+/// The constants that a branch allows for the member at a position of its names; None where it allows more than those.
+fn constants<'t>(tables: &'t Tables, rule: &ObjectRule, at: usize) -> Option<Constants<'t>> {
     let property = &tables.properties[rule.first as usize + at];
     let node = &tables.nodes[property.node as usize];
-    let only_strings = node.types & !kinds::STRING == 0;
-    let rule = tables.strings.get(node.string as usize).filter(|_| only_strings)?;
-    tables.sets.get(rule.set as usize)
+    if let Some(rule) = tables.strings.get(node.string as usize)
+        && node.types & !kinds::STRING == 0
+    {
+        return tables.sets.get(rule.set as usize).map(Constants::Strings);
+    }
+    let checks = &tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
+    checks.iter().find_map(|check| check.rule.integers()).map(Constants::Integers)
 }
 
 impl Tags {
@@ -54,24 +66,31 @@ impl Tags {
     }
 
     fn at(rules: &[(usize, &ObjectRule)], at: usize, tables: &Tables) -> Option<Box<Self>> {
-        strings(tables, rules[0].1, at)?;
+        constants(tables, rules[0].1, at)?;
         let property = &tables.properties[rules[0].1.first as usize + at];
         let text = |start: u32, len: u32| &tables.names[start as usize..(start + len) as usize];
         let name = text(property.start, property.len);
         let mut members: Vec<(Box<str>, usize)> = Vec::new();
+        let mut integers: Vec<(i64, usize)> = Vec::new();
         let mut required = true;
         for (branch, rule) in rules {
             let own = &tables.properties[rule.first as usize..(rule.first + rule.count) as usize];
             let at = own.iter().position(|property| text(property.start, property.len) == name)?;
             required &= own[at].required;
-            members.extend(strings(tables, rule, at)?.members.iter().map(|(tag, _)| (tag.clone(), *branch)));
+            match constants(tables, rule, at)? {
+                Constants::Strings(set) => members.extend(set.members.iter().map(|(tag, _)| (tag.clone(), *branch))),
+                Constants::Integers(tags) => integers.extend(tags.into_iter().map(|tag| (tag, *branch))),
+            }
         }
         let mut seen = std::collections::HashSet::new();
-        if !members.iter().all(|(tag, _)| seen.insert(&**tag)) {
+        let mut seen_integers = std::collections::HashSet::new();
+        let unique = members.iter().all(|(tag, _)| seen.insert(&**tag))
+            && integers.iter().all(|(tag, _)| seen_integers.insert(*tag));
+        if !unique {
             return None;
         }
         let set = StringSet::new(members.into(), false);
-        Some(Box::new(Self { name: name.into(), token: property.token, set, required }))
+        Some(Box::new(Self { name: name.into(), token: property.token, set, integers: integers.into(), required }))
     }
 
     /// What the discriminator says of an object.
@@ -79,20 +98,32 @@ impl Tags {
         match value.member(self.token, &self.name) {
             None if self.required => Choice::NoBranch,
             None => Choice::Unknown,
-            Some(tag) if tag.kind() != Kind::String => Choice::NoBranch,
-            Some(tag) => self.set.find(tag.text().as_bytes()).map_or(Choice::NoBranch, Choice::Branch),
+            Some(tag) => {
+                let branch = match tag.kind() {
+                    Kind::String => self.set.find(tag.text().as_bytes()),
+                    Kind::Integer | Kind::Float => tag.number().to_i64().and_then(|number| self.branch_of(number)),
+                    _ => None,
+                };
+                branch.map_or(Choice::NoBranch, Choice::Branch)
+            }
         }
     }
 
-    /// All the strings, in the order of the branches.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
-        self.set.members.iter().map(|(tag, _)| &**tag)
+    fn branch_of(&self, number: i64) -> Option<usize> {
+        self.integers.iter().find(|(tag, _)| *tag == number).map(|(_, branch)| *branch)
+    }
+
+    /// All the constants as JSON texts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = String> {
+        let strings = self.set.members.iter().map(|(tag, _)| crate::issue::quoted(tag));
+        strings.chain(self.integers.iter().map(|(tag, _)| tag.to_string()))
     }
 
     /// Memory of the discriminator.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>()
             + self.name.len()
+            + size_of_val(&*self.integers)
             + size_of_val(&*self.set.slots)
             + self.set.members.iter().map(|member| size_of_val(member) + member.0.len()).sum::<usize>()
     }
