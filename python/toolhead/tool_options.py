@@ -5,6 +5,7 @@ Source: spec/api.md section 1. Each check names its option and what was expected
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
@@ -250,7 +251,7 @@ def is_async_callable(function: Any) -> bool:
     """Whether calling `function` gives an awaitable: a coroutine function, also behind partial or `__call__`."""
     if type(function) is FunctionType and not function.__dict__:
         return bool(function.__code__.co_flags & _ASYNC)
-    while hasattr(function, "func") and type(function).__name__ == "partial":
+    while isinstance(function, functools.partial):
         function = function.func
     is_async: bool | None = getattr(function, "is_async", None)  # a body that knows, as that of `@tool`
     if inspect.iscoroutinefunction(function) or is_async is True:

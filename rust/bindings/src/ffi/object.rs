@@ -27,6 +27,10 @@ pub(crate) trait Contents: Sized + 'static {
     fn is_to_be_finalized(&self) -> bool {
         false
     }
+    /// Whether the finalizer has run.
+    fn was_finalized(&self) -> bool {
+        false
+    }
 }
 
 #[repr(C)]
@@ -87,7 +91,7 @@ pub(crate) unsafe extern "C" fn dealloc<T: Contents>(object: *mut PyObject) {
     }
     // SAFETY: the object is tracked from `create` on.
     unsafe { ffi::PyObject_GC_UnTrack(object.cast()) };
-    let holds_references = held.holds_references();
+    let (holds_references, was_finalized) = (held.holds_references(), held.was_finalized());
     // SAFETY: nobody refers to the object any more, and its place is not read again.
     let held = unsafe { place::<T>(object).read() };
     if holds_references {
@@ -96,9 +100,7 @@ pub(crate) unsafe extern "C" fn dealloc<T: Contents>(object: *mut PyObject) {
     }
     let made = type_of(object);
     // What was finalized stays marked for ever: as a new object it would never be finalized again.
-    // SAFETY: the object is complete but for its contents.
-    let is_finalized = unsafe { ffi::PyObject_GC_IsFinalized(object) } != 0;
-    if is_finalized || !T::free_list().push(object) {
+    if was_finalized || !T::free_list().push(object) {
         // SAFETY: nothing refers to the object any more, and it is untracked.
         unsafe { ffi::PyObject_GC_Del(object.cast()) };
     }
