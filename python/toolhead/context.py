@@ -165,8 +165,9 @@ def prepared_context(context: object) -> ToolExecutionContext:
         if not isinstance(request_context, Mapping):
             raise _wrong("request_context", "a RequestContext or a mapping", request_context)
         members["request_context"] = RequestContext(request_context)
-    if not isinstance(members.get("abort_signal", AbortSignal), (AbortSignal, type)):
-        raise _wrong("abort_signal", "an AbortSignal", members["abort_signal"])
+    signal = members.get("abort_signal")
+    if signal is not None and not isinstance(signal, AbortSignal):
+        raise _wrong("abort_signal", "an AbortSignal", signal)
     if "repairs" in members:
         members["repairs"] = tuple(members["repairs"])
     _share(members)
@@ -223,6 +224,10 @@ def _namespace(name: str, given: Mapping[str, Any]) -> Any:
 def _share(members: dict[str, Any]) -> None:
     """Makes the members that stand at the top and in a namespace the same objects; the top wins."""
     namespaces = [name for name in ("agent", "workflow") if members.get(name) is not None]
+    if not namespaces:
+        if members.get("suspend") is suspend:
+            del members["suspend"]
+        return
     for shared in _SHARED:
         given = [members.get(shared), *(getattr(members[name], shared) for name in namespaces)]
         chosen = next((value for value in given if value is not None and value is not suspend), None)
@@ -237,7 +242,8 @@ def _share(members: dict[str, Any]) -> None:
         changes["suspend"] = suspend
         if name == "agent" and members.get("tool_call_id") is not None:
             changes["tool_call_id"] = members["tool_call_id"]
-        members[name] = msgspec.structs.replace(members[name], **changes)
+        if any(getattr(members[name], key) is not value for key, value in changes.items()):
+            members[name] = msgspec.structs.replace(members[name], **changes)
 
 
 def _wrong(member: str, expected: str, got: object) -> TypeError:
