@@ -4,7 +4,6 @@
 //! Source: CPython's C API reference, "Allocating Objects on the Heap" and "Supporting Cyclic Garbage Collection".
 //! For the two objects that every call makes; a `#[pyclass]` takes three times as long to make and to free.
 
-use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -145,7 +144,7 @@ const ROOM: usize = 64;
 /// Freed objects of one type.
 pub(crate) struct FreeList {
     #[cfg(not(Py_GIL_DISABLED))]
-    kept: UnsafeCell<(usize, [*mut PyObject; ROOM])>,
+    kept: std::cell::UnsafeCell<(usize, [*mut PyObject; ROOM])>,
 }
 
 // SAFETY: both methods run with the GIL held and call nothing that gives it up; without a GIL the list is empty.
@@ -155,7 +154,7 @@ impl FreeList {
     pub(crate) const fn new() -> Self {
         Self {
             #[cfg(not(Py_GIL_DISABLED))]
-            kept: UnsafeCell::new((0, [null_mut(); ROOM])),
+            kept: std::cell::UnsafeCell::new((0, [null_mut(); ROOM])),
         }
     }
 
