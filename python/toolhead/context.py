@@ -7,7 +7,7 @@ every call. Members that stand at the top and in a namespace are the same object
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -26,7 +26,8 @@ __all__ = [
     "prepared_context",
 ]
 
-Suspend = Callable[..., Any]
+# Awaitable for the checkers' sake: `return await context.agent.suspend(payload)` never gets to the await.
+Suspend = Callable[..., Awaitable[NoReturn]]
 
 
 async def _nothing(*_: object, **__: object) -> None:
@@ -53,6 +54,23 @@ class AgentToolExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
     suspend_payload: Any = None
     is_background_task: bool = False
 
+    if TYPE_CHECKING:
+        # A caller's own `suspend` may be any callable; a body sees one that ends it.
+        def __init__(
+            self,
+            *,
+            agent_id: str = "",
+            tool_call_id: str = "",
+            messages: Sequence[Any] = (),
+            thread_id: str | None = None,
+            resource_id: str | None = None,
+            suspend: Callable[..., Any] = suspend,
+            resume_data: Any = None,
+            suspend_payload: Any = None,
+            is_background_task: bool = False,
+        ) -> None:
+            """Made from its members."""
+
 
 class WorkflowToolExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
     """The workflow step that made the call. `set_state` merges shallowly; the new state is seen by later steps."""
@@ -64,6 +82,21 @@ class WorkflowToolExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
     suspend: Suspend = suspend
     resume_data: Any = None
     suspend_payload: Any = None
+
+    if TYPE_CHECKING:
+        # As above.
+        def __init__(
+            self,
+            *,
+            workflow_id: str = "",
+            run_id: str = "",
+            state: Any = None,
+            set_state: Callable[[Any], Awaitable[None]] = _nothing,
+            suspend: Callable[..., Any] = suspend,
+            resume_data: Any = None,
+            suspend_payload: Any = None,
+        ) -> None:
+            """Made from its members."""
 
 
 class MCPToolExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,8 +165,9 @@ def prepared_context(context: object) -> ToolExecutionContext:
         if not isinstance(request_context, Mapping):
             raise _wrong("request_context", "a RequestContext or a mapping", request_context)
         members["request_context"] = RequestContext(request_context)
-    if not isinstance(members.get("abort_signal", AbortSignal), (AbortSignal, type)):
-        raise _wrong("abort_signal", "an AbortSignal", members["abort_signal"])
+    signal = members.get("abort_signal")
+    if signal is not None and not isinstance(signal, AbortSignal):
+        raise _wrong("abort_signal", "an AbortSignal", signal)
     if "repairs" in members:
         members["repairs"] = tuple(members["repairs"])
     _share(members)
@@ -190,6 +224,10 @@ def _namespace(name: str, given: Mapping[str, Any]) -> Any:
 def _share(members: dict[str, Any]) -> None:
     """Makes the members that stand at the top and in a namespace the same objects; the top wins."""
     namespaces = [name for name in ("agent", "workflow") if members.get(name) is not None]
+    if not namespaces:
+        if members.get("suspend") is suspend:
+            del members["suspend"]
+        return
     for shared in _SHARED:
         given = [members.get(shared), *(getattr(members[name], shared) for name in namespaces)]
         chosen = next((value for value in given if value is not None and value is not suspend), None)
@@ -204,7 +242,8 @@ def _share(members: dict[str, Any]) -> None:
         changes["suspend"] = suspend
         if name == "agent" and members.get("tool_call_id") is not None:
             changes["tool_call_id"] = members["tool_call_id"]
-        members[name] = msgspec.structs.replace(members[name], **changes)
+        if any(getattr(members[name], key) is not value for key, value in changes.items()):
+            members[name] = msgspec.structs.replace(members[name], **changes)
 
 
 def _wrong(member: str, expected: str, got: object) -> TypeError:

@@ -36,6 +36,9 @@ __all__ = ["Tool", "create_tool"]
 In = TypeVar("In")
 Out = TypeVar("Out")
 
+_VALIDATOR_OPTIONS = ("dialect", "registry", "formats", "limits")
+_NO_OPTIONS: dict[str, Any] = {}  # shared by the tools without any of them
+
 
 @with_direct_calls
 class Tool(ToolBase, Generic[In, Out]):
@@ -55,9 +58,7 @@ class Tool(ToolBase, Generic[In, Out]):
     def __new__(cls, **given: Any) -> Tool[Any, Any]:
         """Made from the options of `create_tool`."""
         options = checked_options(given)
-        how = {name: options[name] for name in ("dialect", "registry", "formats", "limits")}
-        if how["limits"] is None:
-            del how["limits"]
+        how = {name: options[name] for name in _VALIDATOR_OPTIONS if options[name] is not DEFAULTS[name]} or _NO_OPTIONS
         schemas = {}
         for option in SCHEMAS:
             if options[option] is not None:

@@ -5,8 +5,10 @@ Source: spec/api.md section 1. Each check names its option and what was expected
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
@@ -194,6 +196,9 @@ def body_shape(execute: Any) -> bool:
     Raises:
         TypeError: not callable, a wrong number of parameters, a generator, or a form from before version 1.
     """
+    positional_count = _plain_arity(execute)
+    if positional_count is not None:
+        return positional_count >= 2
     expected = "(input, context) or (input), async or sync"
     if not callable(execute) or isinstance(execute, type):
         raise TypeError(f"execute: expected {expected}, got {type(execute).__name__}")
@@ -221,9 +226,32 @@ def body_shape(execute: Any) -> bool:
     return len(positional) >= 2 or takes_any
 
 
+_NOT_PLAIN = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
+
+
+def _plain_arity(execute: Any) -> int | None:
+    """The number of parameters of a plain function that is a body beyond doubt; None for all that has to be asked.
+
+    `inspect.signature` would be most of what making a tool costs.
+    """
+    if type(execute) is not FunctionType or execute.__dict__:
+        return None
+    code = execute.__code__
+    count = code.co_argcount
+    names = code.co_varnames[:count]
+    if code.co_flags & _NOT_PLAIN or code.co_kwonlyargcount or not count or names == ("context",):
+        return None
+    if count - len(execute.__defaults__ or ()) > 2 or "runtime_context" in names or "runtimeContext" in names:
+        return None
+    return count
+
+
 def is_async_callable(function: Any) -> bool:
     """Whether calling `function` gives an awaitable: a coroutine function, also behind partial or `__call__`."""
-    while hasattr(function, "func") and type(function).__name__ == "partial":
+    if type(function) is FunctionType and not function.__dict__:
+        return bool(function.__code__.co_flags & _ASYNC)
+    while isinstance(function, functools.partial):
         function = function.func
     is_async: bool | None = getattr(function, "is_async", None)  # a body that knows, as that of `@tool`
     if inspect.iscoroutinefunction(function) or is_async is True:

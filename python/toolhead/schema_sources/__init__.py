@@ -9,8 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from toolhead._core import Validator
 from toolhead.errors import SchemaError
+from toolhead.schema_sources import json_schema
 from toolhead.schema_sources.data import to_json_data
 from toolhead.schema_sources.source import Refused, Source
 
@@ -21,9 +24,9 @@ __all__ = ["CompiledSchema", "Mode", "Refused", "Source", "compile_schema", "res
 
 Mode = Literal["input", "output"]
 
-# In this order, the first that knows what it is given wins; msgspec is last, since it takes any annotation. Each is
-# imported when it is asked.
-SOURCES = ("json_schema", "standard", "pydantic_types", "msgspec_types")
+# After a JSON Schema, in this order: the first that knows what it is given wins; msgspec is last, since it takes any
+# annotation. Each is imported when it is asked.
+SOURCES = ("standard", "pydantic_types", "msgspec_types")
 
 
 def resolve(given: Any, mode: Mode) -> Source:
@@ -34,6 +37,9 @@ def resolve(given: Any, mode: Mode) -> Source:
     """
     if isinstance(given, Source):
         return given
+    plain = json_schema.source(given, mode)
+    if plain is not None:
+        return plain
     for name in SOURCES:
         module: Any = import_module(f"toolhead.schema_sources.{name}")
         found: Source | None = module.source(given, mode)
@@ -45,21 +51,43 @@ def resolve(given: Any, mode: Mode) -> Source:
     )
 
 
+_ANY_JSON = Validator(True)
+# A source of which nothing is built and nothing is an instance; its schema is kept as text.
+_DATA = Source(True)
+
+
+def _encoded(schema: dict[str, Any] | bool) -> bytes:
+    try:
+        return msgspec.json.encode(schema)
+    except OverflowError:  # a number beyond 64 bits
+        import json
+
+        return json.dumps(schema).encode()
+
+
 class CompiledSchema:
     """A schema option of a tool, ready for use. Immutable; pickled as what it was made from."""
 
-    __slots__ = ("_options", "_source", "given", "json_schema", "validator")
+    __slots__ = ("_mode", "_options", "_source", "_text", "given", "validator")
 
     def __init__(self, given: Any, mode: Mode, options: dict[str, Any]) -> None:
         source = resolve(given, mode)
         self.given = given
-        self.json_schema = source.json_schema
         self.validator = Validator(source.json_schema, **options)
-        self._source = source
-        self._options = (mode, options)
+        self._source = _DATA if source[1:] == _DATA[1:] else source._replace(json_schema=True)
+        # As text: small, and what somebody does later to the schema that was given changes nothing here.
+        self._text = _encoded(source.json_schema)
+        self._mode = mode
+        self._options = options
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CompiledSchema, (self.given, *self._options)
+        return CompiledSchema, (self.given, self._mode, self._options)
+
+    @property
+    def json_schema(self) -> dict[str, Any] | bool:
+        """The JSON Schema, as a fresh copy."""
+        schema: dict[str, Any] | bool = _ANY_JSON.decode(self._text)
+        return schema
 
     @property
     def build(self) -> Callable[[Any], Any] | None:
@@ -69,7 +97,8 @@ class CompiledSchema:
     @property
     def empty_root(self) -> dict[str, Any] | list[Any] | None:
         """What an empty input stands for: `{}` or `[]` where the root says so, None for a union or no type at all."""
-        kind = self.json_schema.get("type") if isinstance(self.json_schema, dict) else None
+        schema = self.json_schema
+        kind = schema.get("type") if isinstance(schema, dict) else None
         return {} if kind == "object" else [] if kind == "array" else None
 
     def built(self, value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ __all__ = ["source"]
 
 
 def source(given: Any, _mode: str) -> Source | None:
-    """The source of a JSON Schema. The dict is copied: what its owner does to it later changes no tool."""
+    """The source of a JSON Schema."""
     if isinstance(given, str):
         try:
             given = Validator(True).decode(given)
@@ -26,5 +25,5 @@ def source(given: Any, _mode: str) -> Source | None:
     if isinstance(given, bool):
         return Source(given)
     if isinstance(given, Mapping):
-        return Source(copy.deepcopy(dict(given)))
+        return Source(given if isinstance(given, dict) else dict(given))
     return None

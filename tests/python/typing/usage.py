@@ -34,6 +34,13 @@ async def look(input: Place, context: ToolExecutionContext) -> Weather:
     return Weather(input.name)
 
 
+async def suspends(input: Place, context: ToolExecutionContext) -> Weather:
+    if input.name:
+        context.suspend({"why": input.name})
+    assert context.agent is not None
+    return await context.agent.suspend({"why": "both forms end the body"}, resume_label="x")
+
+
 def look_now(input: Place) -> Weather:
     return Weather(input.name)
 

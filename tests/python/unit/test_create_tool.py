@@ -5,6 +5,7 @@ import functools
 import pickle
 
 import pytest
+
 from toolhead import SchemaError, Tool, ToolNotExecutableError, create_tool
 from toolhead.tool_options import DEFAULTS
 
@@ -210,6 +211,13 @@ def test_what_the_caller_does_to_its_schema_later_changes_nothing():
     schema["properties"]["a"]["type"] = "string"
     assert tool.execute_sync({"a": 1}) == {"a": 1}
     assert tool.input_json_schema["properties"]["a"]["type"] == "integer"
+    tool.input_json_schema.clear()
+    assert tool.input_json_schema["type"] == "object"
+
+
+def test_numbers_of_any_size_stay_as_they_are_in_the_schema():
+    schema = {"type": "integer", "maximum": 10**40, "default": 2**64}
+    assert made(input_schema=schema).input_json_schema == schema
 
 
 def test_replace_gives_a_checked_copy():

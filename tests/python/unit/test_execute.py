@@ -1,11 +1,13 @@
 """The `execute` family: what comes back, what is raised, in which order things are checked."""
 
 import asyncio
+import gc
 import json
 import threading
 import time
 
 import pytest
+
 from toolhead import (
     AbortController,
     DecodeError,
@@ -305,6 +307,27 @@ async def test_cancelling_a_supervised_call_cancels_the_body_and_leaves_no_task(
     assert not controller.signal.aborted  # the caller's own signal is the caller's
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_an_answer_that_a_cancellation_overtakes_is_dropped_silently():
+    told = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+    go_on = asyncio.Event()
+
+    async def body(_):
+        await go_on.wait()
+        raise LookupError
+
+    task = asyncio.create_task(made(body, timeout=5).execute({"a": 1}))
+    await asyncio.sleep(0.01)
+    go_on.set()
+    await asyncio.sleep(0)  # the body has failed, its call has not heard of it
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    del task
+    await asyncio.sleep(0)  # the loop lets go of what it has just run
+    gc.collect()
+    assert told == []
 
 
 async def test_a_supervised_call_leaves_nothing_on_the_callers_signal():

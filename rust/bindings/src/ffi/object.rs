@@ -4,7 +4,6 @@
 //! Source: CPython's C API reference, "Allocating Objects on the Heap" and "Supporting Cyclic Garbage Collection".
 //! For the two objects that every call makes; a `#[pyclass]` takes three times as long to make and to free.
 
-use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -25,6 +24,10 @@ pub(crate) trait Contents: Sized + 'static {
     fn release(&self) {}
     /// Whether the finalizer of the type has to run before the object is freed.
     fn is_to_be_finalized(&self) -> bool {
+        false
+    }
+    /// Whether the finalizer has run.
+    fn was_finalized(&self) -> bool {
         false
     }
 }
@@ -87,7 +90,7 @@ pub(crate) unsafe extern "C" fn dealloc<T: Contents>(object: *mut PyObject) {
     }
     // SAFETY: the object is tracked from `create` on.
     unsafe { ffi::PyObject_GC_UnTrack(object.cast()) };
-    let holds_references = held.holds_references();
+    let (holds_references, was_finalized) = (held.holds_references(), held.was_finalized());
     // SAFETY: nobody refers to the object any more, and its place is not read again.
     let held = unsafe { place::<T>(object).read() };
     if holds_references {
@@ -96,9 +99,7 @@ pub(crate) unsafe extern "C" fn dealloc<T: Contents>(object: *mut PyObject) {
     }
     let made = type_of(object);
     // What was finalized stays marked for ever: as a new object it would never be finalized again.
-    // SAFETY: the object is complete but for its contents.
-    let is_finalized = unsafe { ffi::PyObject_GC_IsFinalized(object) } != 0;
-    if is_finalized || !T::free_list().push(object) {
+    if was_finalized || !T::free_list().push(object) {
         // SAFETY: nothing refers to the object any more, and it is untracked.
         unsafe { ffi::PyObject_GC_Del(object.cast()) };
     }
@@ -143,7 +144,7 @@ const ROOM: usize = 64;
 /// Freed objects of one type.
 pub(crate) struct FreeList {
     #[cfg(not(Py_GIL_DISABLED))]
-    kept: UnsafeCell<(usize, [*mut PyObject; ROOM])>,
+    kept: std::cell::UnsafeCell<(usize, [*mut PyObject; ROOM])>,
 }
 
 // SAFETY: both methods run with the GIL held and call nothing that gives it up; without a GIL the list is empty.
@@ -153,7 +154,7 @@ impl FreeList {
     pub(crate) const fn new() -> Self {
         Self {
             #[cfg(not(Py_GIL_DISABLED))]
-            kept: UnsafeCell::new((0, [null_mut(); ROOM])),
+            kept: std::cell::UnsafeCell::new((0, [null_mut(); ROOM])),
         }
     }
 

@@ -8,7 +8,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PySystemError, PyValueError};
 use pyo3::ffi::{self, PyObject, PySendResult};
@@ -30,6 +30,7 @@ const DONE: u8 = 2;
 /// What lies behind the object's header.
 struct Memory {
     state: AtomicU8,
+    was_finalized: AtomicBool,
     parts: UnsafeCell<Option<Parts>>,
 }
 
@@ -136,12 +137,16 @@ impl Contents for Memory {
     fn is_to_be_finalized(&self) -> bool {
         self.state.load(Ordering::Acquire) != DONE
     }
+
+    fn was_finalized(&self) -> bool {
+        self.was_finalized.load(Ordering::Relaxed)
+    }
 }
 
 /// A new object that holds `parts`.
 #[inline]
 pub(super) fn create(py: Python<'_>, parts: Parts) -> PyResult<Bound<'_, PyAny>> {
-    let memory = Memory { state: AtomicU8::new(IDLE), parts: UnsafeCell::new(Some(parts)) };
+    let memory = Memory { state: AtomicU8::new(IDLE), was_finalized: AtomicBool::new(false), parts: UnsafeCell::new(Some(parts)) };
     object::create(type_object(py)?, memory)
 }
 
@@ -263,6 +268,7 @@ unsafe extern "C" fn finalize(slf: *mut PyObject) {
     Python::attach(|py| {
         // SAFETY: the interpreter passes an instance of the type that this slot is in.
         let memory = unsafe { object::contents::<Memory>(slf) };
+        memory.was_finalized.store(true, Ordering::Relaxed);
         if let Some(Parts { tool, stage: Stage::New(_), .. }) = memory.peek() {
             let pending = PyErr::take(py);
             let tool = tool.clone_ref(py);
