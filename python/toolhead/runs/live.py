@@ -83,9 +83,11 @@ class LiveCall:
 
     async def delta(self, text: str) -> list[chunks.Chunk]:
         """More argument text came; an empty piece says nothing."""
-        if not text or self.record.phase != "streaming":
+        if not text:
             return []
         is_verdict = self.arguments.push(text)
+        if self.record.phase != "streaming":  # answered already; the conversation still wants the whole text
+            return []
         value = self.arguments.value
         messages = self.run.input_messages
         await self._hook("on_input_delta", hooks.InputDeltaEvent, input_text_delta=text, value=value, messages=messages)
