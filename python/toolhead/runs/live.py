@@ -237,10 +237,10 @@ class LiveCall:
         """Somebody else ran the tool: `output` was accepted by its schema."""
         await self._succeeded(output, ())
 
-    async def interrupted(self, error: ToolError) -> None:
-        """The step ends before the call has a result: this is it."""
+    async def interrupted(self, error: ToolError, text: str | None) -> None:
+        """The step ends before the call has a result: this is it. `text`: the argument text that was read."""
         if self.record.phase != "done" and not self.record.is_waiting and not self.record.server:
-            self.record.args_text = self.record.args_text or self.arguments.text
+            self.record.args_text = self.record.args_text or text or self.arguments.text
             await self._failed(error)
 
     async def answer_early(self) -> None:

@@ -78,9 +78,12 @@ class Step:
             await _stop(helpers)
             await _stop([call.task for call in self.calls.values() if call.task is not None])
             self.reader.close(failed=True)
-            for call in self.calls.values():
-                await call.interrupted(self._reason(call))
-                call.record.shown = invocation(call)
+            for call in self.reader.calls[len(self.calls) :]:  # read, and not yet told
+                self._start(CallStarted(call.number, call.id, call.name, call.kind, call.server))
+            for number, live in self.calls.items():
+                text = self.reader.calls[number].text if self.reader.calls else None
+                await live.interrupted(self._reason(live), text)
+                live.record.shown = invocation(live)
             state.transcript.end_text()
             state.assistant = self.reader.assistant([call.provider_id for call in state.calls])
             state.is_stepping = False

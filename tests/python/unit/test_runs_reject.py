@@ -40,7 +40,11 @@ class Decided:
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
     made = create_tool(id="count", description="Counts", input_schema=SCHEMA, execute=lambda given: given["n"])
-    monkeypatch.setattr(type(made), "stream_input", Decided)
+
+    def stream_input(self: Any) -> Decided:
+        return Decided(self)
+
+    monkeypatch.setattr(type(made), "stream_input", stream_input)
     return made
 
 
