@@ -96,6 +96,7 @@ async def _watched(
 async def _stopped(work: asyncio.Future[Any], grace: float) -> None:
     """Cancels what runs and gives it `grace` seconds; whatever it still answers is dropped."""
     if work.done():
+        _seen(work)
         return
     work.cancel()
     work.add_done_callback(_seen)
