@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from toolhead.errors import DecodeError, ToolAbortedError, ToolError
@@ -224,9 +225,10 @@ class Step:
     async def _pump(self, stream: Any) -> None:
         """Reads the model's stream, a little ahead of who takes the chunks."""
         try:
-            async for item in items_of(stream):
-                await self.credit.acquire()
-                self.inbox.put_nowait(("item", item))
+            async with aclosing(items_of(stream)) as items:
+                async for item in items:
+                    await self.credit.acquire()
+                    self.inbox.put_nowait(("item", item))
         except Exception as error:  # noqa: BLE001  raised to the reader of the chunks, after the results
             self.inbox.put_nowait(("failed", error))
         else:
