@@ -31,9 +31,14 @@ _logger = logging.getLogger("toolhead")
 Predicate = Callable[[Any, ToolExecutionContext], Any]
 
 APPROVAL_SCHEMA: dict[str, Any] = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
     "type": "object",
-    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    "properties": {
+        "approved": {"type": "boolean", "description": "Whether the call may run"},
+        "reason": {"type": "string", "description": "What the model is told of a call that may not"},
+    },
     "required": ["approved"],
+    "additionalProperties": False,
 }
 DEFAULT_REASON = "The call was not approved by the user."
 

@@ -15,6 +15,7 @@ import pytest
 
 from vectors.direct import direct_facts
 from vectors.marks import ABSENT, same
+from vectors.ui import ui_facts
 from vectors.unit import attribute_facts, create_facts, projection_facts, request_context_facts
 
 AREAS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
@@ -29,6 +30,7 @@ AREAS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "create_tool": create_facts,
     "direct_call": attribute_facts,
     "transform_unit": projection_facts,
+    "display_stream": ui_facts,
 }
 REQUIRED = {"match", "timing"}
 ROWS = (

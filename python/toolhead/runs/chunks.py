@@ -152,12 +152,20 @@ class ReasoningEnd(TextEnd, frozen=True, kw_only=True):
 
 
 class Raw(Chunk, frozen=True, kw_only=True):
-    """An event of the provider without meaning for tool calls, as it came."""
+    """An event of the provider without meaning for tool calls, as it came.
+
+    It may repeat what a transform hides, so only the raw view shows it; the others give its name.
+    """
 
     type: ClassVar[str] = "raw"
-    fields = (Field("event", "event"),)
 
     event: dict[str, Any]
+
+    def to_dict(self, *, view: View = "display") -> dict[str, Any]:
+        """The event, or in a view for others its name."""
+        name = self.event.get("type")
+        payload = {"event": self.event} if view == "raw" else {"name": name if isinstance(name, str) else None}
+        return {"type": self.type, "runId": self.run_id, "from": self.sender, "payload": sendable(payload)}
 
 
 class CallChunk(Chunk, frozen=True, kw_only=True):

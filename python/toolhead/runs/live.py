@@ -83,9 +83,11 @@ class LiveCall:
 
     async def delta(self, text: str) -> list[chunks.Chunk]:
         """More argument text came; an empty piece says nothing."""
-        if not text or self.record.phase != "streaming":
+        if not text:
             return []
         is_verdict = self.arguments.push(text)
+        if self.record.phase != "streaming":  # answered already; the conversation still wants the whole text
+            return []
         value = self.arguments.value
         messages = self.run.input_messages
         await self._hook("on_input_delta", hooks.InputDeltaEvent, input_text_delta=text, value=value, messages=messages)
@@ -235,10 +237,10 @@ class LiveCall:
         """Somebody else ran the tool: `output` was accepted by its schema."""
         await self._succeeded(output, ())
 
-    async def interrupted(self, error: ToolError) -> None:
-        """The step ends before the call has a result: this is it."""
+    async def interrupted(self, error: ToolError, text: str | None) -> None:
+        """The step ends before the call has a result: this is it. `text`: the argument text that was read."""
         if self.record.phase != "done" and not self.record.is_waiting and not self.record.server:
-            self.record.args_text = self.record.args_text or self.arguments.text
+            self.record.args_text = self.record.args_text or text or self.arguments.text
             await self._failed(error)
 
     async def answer_early(self) -> None:

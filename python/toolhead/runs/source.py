@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 _END = object()
 
 
-async def items_of(stream: Any) -> AsyncIterator[Any]:
+async def items_of(stream: Any) -> AsyncGenerator[Any, None]:
     """The items of `stream`: an (async) iterable of them, an HTTP response, one whole response, or a coroutine of one.
 
     Raises `TypeError` for anything else.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from toolhead.errors import DecodeError, ToolAbortedError, ToolError
@@ -78,9 +79,12 @@ class Step:
             await _stop(helpers)
             await _stop([call.task for call in self.calls.values() if call.task is not None])
             self.reader.close(failed=True)
-            for call in self.calls.values():
-                await call.interrupted(self._reason(call))
-                call.record.shown = invocation(call)
+            for call in self.reader.calls[len(self.calls) :]:  # read, and not yet told
+                self._start(CallStarted(call.number, call.id, call.name, call.kind, call.server))
+            for number, live in self.calls.items():
+                text = self.reader.calls[number].text if self.reader.calls else None
+                await live.interrupted(self._reason(live), text)
+                live.record.shown = invocation(live)
             state.transcript.end_text()
             state.assistant = self.reader.assistant([call.provider_id for call in state.calls])
             state.is_stepping = False
@@ -221,9 +225,10 @@ class Step:
     async def _pump(self, stream: Any) -> None:
         """Reads the model's stream, a little ahead of who takes the chunks."""
         try:
-            async for item in items_of(stream):
-                await self.credit.acquire()
-                self.inbox.put_nowait(("item", item))
+            async with aclosing(items_of(stream)) as items:
+                async for item in items:
+                    await self.credit.acquire()
+                    self.inbox.put_nowait(("item", item))
         except Exception as error:  # noqa: BLE001  raised to the reader of the chunks, after the results
             self.inbox.put_nowait(("failed", error))
         else:

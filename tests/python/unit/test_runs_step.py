@@ -280,6 +280,32 @@ async def test_a_reader_that_goes_away_leaves_no_task_and_no_call_without_result
     assert run.status == "done"
 
 
+async def test_calls_that_were_read_and_not_yet_told_have_their_result_too():
+    whole = {
+        "choices": [
+            {
+                "message": {
+                    "tool_calls": [
+                        {"id": f"c{n}", "function": {"name": "weather", "arguments": '{"city":"Rome"}'}}
+                        for n in range(3)
+                    ]
+                },
+                "finish_reason": "tool_calls",
+            }
+        ]
+    }
+    run = ToolRunner([weather()]).run()
+    step = run.step(whole, provider="openai-chat")
+    async for chunk in step:
+        if chunk.type == "tool-call-input-streaming-start":
+            break
+    await step.aclose()
+    assert [result.status for result in run.results] == ["error"] * 3
+    assistant, *answers = run.messages()
+    assert [call["id"] for call in assistant["tool_calls"]] == [answer["tool_call_id"] for answer in answers]
+    assert run.transcript()[0]["parts"][2]["toolInvocation"]["args"] == {"city": "Rome"}
+
+
 async def test_an_abort_ends_the_step_with_one_result_for_each_call():
     controller = AbortController()
 

@@ -8,6 +8,7 @@ import pytest
 
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ValidationError
 from toolhead.runs.runner import ToolRunner
+from toolhead.runs.ui_stream import parts_of
 from toolhead.tool import create_tool
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -281,15 +282,17 @@ async def test_a_display_with_transforms_never_sees_a_payload():
     )
     run = ToolRunner([tool]).run()
     calls = [call(i, "count", {"n": n, "s": SECRET}) for i, n in enumerate([1, 2, 3, 4, "x", 99])]
-    chunks = await taken(run.step([*calls, END], provider="openai-chat"))
+    repeated = {"type": "response.echo", "arguments": SECRET}
+    chunks = await taken(run.step([*calls, repeated, END], provider="openai-chat"))
     chunks += await taken(run.resume("c2", {"r": SECRET}))
     pending = [call.to_dict() for call in run.pending]
     chunks += await taken(run.approve("c3"))
-    shown = json.dumps([chunk.to_dict() for chunk in chunks if chunk.type != "raw"])
+    shown = json.dumps([chunk.to_dict() for chunk in chunks])
     assert SECRET not in shown
     assert SECRET not in json.dumps(pending)
     assert SECRET not in json.dumps(run.transcript())
-    assert SECRET not in json.dumps([c.to_dict(view="transcript") for c in chunks if c.type != "raw"])
+    assert SECRET not in json.dumps([chunk.to_dict(view="transcript") for chunk in chunks])
+    assert SECRET not in json.dumps([part for chunk in chunks for part in parts_of(chunk)])
     assert SECRET in json.dumps([chunk.to_dict(view="raw") for chunk in chunks])
     assert SECRET in json.dumps(run.messages())
 
