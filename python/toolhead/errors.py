@@ -146,7 +146,7 @@ class ValidationError(ToolheadError, ValueError):
         return f"ValidationError(phase={self.phase!r}, tool_id={self.tool_id!r}, issues at: {pointers})"
 
 
-class ToolSuspended(ToolheadError):  # noqa: N818  says what happened; it is no mistake
+class ToolSuspended(ToolheadError):
     """A direct call suspended itself. Call again with `context.resume_data` to resume.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from toolhead.abort import AbortSignal  # noqa: TC001  msgspec reads the annotations
+from toolhead.abort import AbortSignal
 from toolhead.suspend import Suspension
 
 __all__ = [

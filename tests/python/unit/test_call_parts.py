@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+
 import toolhead
 from toolhead import (
     AbortSignal,
@@ -301,6 +302,7 @@ async def test_spans_with_the_real_sdk():
     from opentelemetry import trace
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
     from toolhead.observe import is_configured
 
     assert not is_configured()

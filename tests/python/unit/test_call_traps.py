@@ -12,6 +12,7 @@ import warnings
 import weakref
 
 import pytest
+
 from toolhead import ValidationError, create_tool
 
 ANY = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}

@@ -6,6 +6,7 @@ import gc
 import threading
 
 import pytest
+
 from toolhead import (
     AbortController,
     AbortSignal,

@@ -5,6 +5,7 @@ import functools
 import pickle
 
 import pytest
+
 from toolhead import SchemaError, Tool, ToolNotExecutableError, create_tool
 from toolhead.tool_options import DEFAULTS
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pydantic
 import pytest
+
 from toolhead import FunctionTool, SchemaError, Tool, ToolExecutionContext, ValidationError, tool
 from toolhead.schema_sources.docstring import described
 

@@ -18,6 +18,7 @@ import pydantic
 import pydantic.dataclasses
 import pytest
 import typing_extensions
+
 from toolhead import Issue, SchemaError, ValidationError, create_tool
 from toolhead.schema_sources import resolve, to_json_data
 

@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+
 from toolhead import (
     AgentToolExecutionContext,
     ToolSuspended,
