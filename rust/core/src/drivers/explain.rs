@@ -48,7 +48,7 @@ pub enum Token<'p> {
     Text(&'p str),
 }
 
-impl<'p> At<'p> {
+impl At<'_> {
     /// The instance and the schema themselves.
     pub fn start() -> Self {
         Self { parent: None, step: AtStep::Start }
@@ -179,7 +179,14 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         path.push(Step::Key(name.clone()));
         let detail = Detail::Missing(name, because.map(Into::into));
         let schema_path = at.schema_path(Some(keyword));
-        self.found.push(Issue { path, schema_path, keyword: Some(keyword), value: object, detail, causes: Vec::new() });
+        self.found.push(Issue {
+            path,
+            schema_path,
+            keyword: Some(keyword),
+            value: object,
+            detail,
+            causes: Vec::new(),
+        });
     }
 
     /// Does a node accept the value?
@@ -244,7 +251,10 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                 _ => {}
             }
             for check in plan.checks_of(node) {
-                if check.kinds & kind.bit() != 0 && self.wants_more() && !check.rule.check(&mut self.run, value) {
+                if check.kinds & kind.bit() != 0
+                    && self.wants_more()
+                    && !check.rule.check(&mut self.run, value)
+                {
                     check.rule.explain(self, at, value);
                 }
             }
@@ -290,7 +300,8 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                 let path = at.path();
                 let plan = self.plan();
                 let is_here = |issue: &Issue<I>| {
-                    issue.path.len() == path.len() && issue.path.iter().zip(&path).all(|(a, b)| a.is_same(b, plan))
+                    issue.path.len() == path.len()
+                        && issue.path.iter().zip(&path).all(|(a, b)| a.is_same(b, plan))
                 };
                 if !self.found.iter().any(is_here) {
                     self.issue(at, None, value, Detail::Foreign(value.foreign_name().into()));
@@ -306,7 +317,12 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             }),
             Kind::Object => {
                 if let Some(name) = value.foreign_key() {
-                    self.issue(at, None, value, Detail::Foreign(format!("an object with a key that is {name}").into()));
+                    self.issue(
+                        at,
+                        None,
+                        value,
+                        Detail::Foreign(format!("an object with a key that is {name}").into()),
+                    );
                     return;
                 }
                 self.deeper(at, value, |run| {
@@ -342,7 +358,9 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             Some(name) => match value.member(0, &name) {
                 Some(tag) => match branches.iter().position(|branch| self.has_tag(*branch, &name, tag)) {
                     Some(meant) => Some(meant),
-                    None => return self.unknown_tag(&at.member(&name), keyword, (branches, &name), tag, causes),
+                    None => {
+                        return self.unknown_tag(&at.member(&name), keyword, (branches, &name), tag, causes);
+                    }
                 },
                 None if value.kind() == Kind::Object => {
                     self.missing(at, keyword, Name::Text(name.into()), None, value);
@@ -352,7 +370,9 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             },
             None => furthest(&causes, at.depth()),
         };
-        if let Some(mut issues) = meant.and_then(|meant| causes.get(meant).cloned()).filter(|found| !found.is_empty()) {
+        if let Some(mut issues) =
+            meant.and_then(|meant| causes.get(meant).cloned()).filter(|found| !found.is_empty())
+        {
             issues[0].causes = causes;
             let room = self.limit - self.found.len();
             self.found.extend(issues.into_iter().take(room));
@@ -366,7 +386,14 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             merged_literals(&causes).unwrap_or(Detail::Matches(0))
         };
         let schema_path = at.schema_path(Some(keyword));
-        self.found.push(Issue { path: at.path(), schema_path, keyword: Some(keyword), value, detail, causes });
+        self.found.push(Issue {
+            path: at.path(),
+            schema_path,
+            keyword: Some(keyword),
+            value,
+            detail,
+            causes,
+        });
     }
 
     /// The strings that a branch allows for a member.
@@ -394,11 +421,14 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         if objects.len() < 2 {
             return None;
         }
-        let names = plan.properties_of(plan.objects.get(first.object as usize)?).iter().map(|name| plan.name(name));
+        let names =
+            plan.properties_of(plan.objects.get(first.object as usize)?).iter().map(|name| plan.name(name));
         let mut names = names.filter(|name| {
             let sets: Option<Vec<_>> = objects.iter().map(|branch| self.tags(*branch, name)).collect();
             let mut seen = HashSet::new();
-            sets.is_some_and(|sets| sets.iter().flat_map(|set| &set.members).all(|(tag, _)| seen.insert(&**tag)))
+            sets.is_some_and(|sets| {
+                sets.iter().flat_map(|set| &set.members).all(|(tag, _)| seen.insert(&**tag))
+            })
         });
         names.next().map(ToOwned::to_owned)
     }
@@ -440,7 +470,8 @@ const MOST_BRANCHES: usize = 64;
 /// issue lies, how few its issues are.
 fn rank<I>(issues: &[Issue<I>], here: usize) -> (u8, bool, usize, std::cmp::Reverse<usize>) {
     let Some(first) = issues.first() else { return (0, false, 0, std::cmp::Reverse(usize::MAX)) };
-    let at_value = |issue: &Issue<I>| issue.path.len() == here && matches!(issue.keyword, Some(Keyword::Type) | None);
+    let at_value =
+        |issue: &Issue<I>| issue.path.len() == here && matches!(issue.keyword, Some(Keyword::Type) | None);
     let constant = |issue: &Issue<I>| {
         issue.path.len() == here + 1 && matches!(issue.keyword, Some(Keyword::Const | Keyword::Enum))
     };
@@ -462,4 +493,3 @@ fn merged_literals<I>(causes: &[Vec<Issue<I>>]) -> Option<Detail> {
     }
     (!all.is_empty()).then(|| Detail::OneOf(all.into()))
 }
-
