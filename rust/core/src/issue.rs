@@ -79,7 +79,7 @@ pub fn schema_pointer(steps: &[SchemaStep], plan: &Plan) -> String {
             SchemaStep::Word(word) => push_token(&mut pointer, word),
             SchemaStep::Index(index) => push_token(&mut pointer, &index.to_string()),
             SchemaStep::Pattern(pattern) => {
-                push_token(&mut pointer, plan.patterns[*pattern as usize].source())
+                push_token(&mut pointer, plan.patterns[*pattern as usize].source());
             }
             SchemaStep::Name(name) => push_token(&mut pointer, name.text(plan)),
         }

@@ -141,7 +141,7 @@ impl<'a, I: Instance<'a>> References<I> {
             chain.push(document);
             match document.member(0, "$schema") {
                 Some(next) if next.kind() == Kind::String && next.text() != name => {
-                    next.text().clone_into(&mut name)
+                    next.text().clone_into(&mut name);
                 }
                 _ => break (default, Some(document)),
             }
