@@ -64,7 +64,8 @@ impl<'py> Context<'py> {
     pub(crate) fn plain(py: Python<'py>, repairs: Option<Bound<'py, PyTuple>>) -> PyResult<Self> {
         let request_context = ambient(py)?;
         let ends_request_context = request_context.is_none();
-        let given = repairs.map(|repairs| Box::new(Given { repairs: Some(repairs.unbind()), ..Given::default() }));
+        let given =
+            repairs.map(|repairs| Box::new(Given { repairs: Some(repairs.unbind()), ..Given::default() }));
         Self::create(
             py,
             Members {
@@ -91,7 +92,8 @@ impl<'py> Context<'py> {
                 "repairs" => given.repairs = Some(member.cast_into::<PyTuple>()?.unbind()),
                 name => {
                     let Some(place) = GIVEN.iter().position(|known| *known == name) else {
-                        let text = format!("ToolExecutionContext() got an unexpected keyword argument '{name}'");
+                        let text =
+                            format!("ToolExecutionContext() got an unexpected keyword argument '{name}'");
                         return Err(PyTypeError::new_err(text));
                     };
                     given.members[place] = Some(member.unbind());
@@ -209,7 +211,8 @@ impl Members {
     /// The members that are there, by name: what the call path makes another context from.
     fn by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let members = PyDict::new(py);
-        let held = [("request_context", self.request_context.get()), ("abort_signal", self.abort_signal.get())];
+        let held =
+            [("request_context", self.request_context.get()), ("abort_signal", self.abort_signal.get())];
         for (name, member) in held {
             if let Some(member) = member {
                 members.set_item(name, member)?;

@@ -70,6 +70,8 @@ impl<'py> Edit for PyEdit<'py> {
 
     fn parsed(&mut self, text: &str) -> PyResult<Option<Self::Value>> {
         let plan = Plan::anything(self.limits);
-        Ok(decode(&plan, text.as_bytes(), &mut PyBuilder::new(self.py, &[])).ok().map(|decoded| decoded.value))
+        Ok(decode(&plan, text.as_bytes(), &mut PyBuilder::new(self.py, &[]))
+            .ok()
+            .map(|decoded| decoded.value))
     }
 }

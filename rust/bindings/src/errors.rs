@@ -31,7 +31,11 @@ pub(crate) fn schema_error(py: Python<'_>, error: &SchemaError) -> PyErr {
         Ok::<_, PyErr>(options)
     };
     match build() {
-        Ok(options) => raised(SCHEMA_ERROR.import(py, MODULE, "SchemaError"), PyString::new(py, &error.message).into_any(), &options),
+        Ok(options) => raised(
+            SCHEMA_ERROR.import(py, MODULE, "SchemaError"),
+            PyString::new(py, &error.message).into_any(),
+            &options,
+        ),
         Err(error) => error,
     }
 }
@@ -56,7 +60,11 @@ pub(crate) fn decode_error(py: Python<'_>, fault: &Fault) -> PyErr {
         Ok::<_, PyErr>(options)
     };
     match build() {
-        Ok(options) => raised(DECODE_ERROR.import(py, MODULE, "DecodeError"), PyString::new(py, &fault.message).into_any(), &options),
+        Ok(options) => raised(
+            DECODE_ERROR.import(py, MODULE, "DecodeError"),
+            PyString::new(py, &fault.message).into_any(),
+            &options,
+        ),
         Err(error) => error,
     }
 }

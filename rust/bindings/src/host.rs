@@ -69,7 +69,11 @@ impl<'a> Host<'a> for PyHost<'a, '_> {
     fn retrieve(&mut self, uri: &str) -> Result<Option<PyValue<'a>>, SchemaError> {
         self.ask(uri).map_err(|error| {
             self.raised = Some(error);
-            SchemaError { message: "The registry raised an exception".to_owned(), schema_path: String::new(), keyword: None }
+            SchemaError {
+                message: "The registry raised an exception".to_owned(),
+                schema_path: String::new(),
+                keyword: None,
+            }
         })
     }
 }

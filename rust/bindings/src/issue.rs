@@ -27,16 +27,33 @@ pub(crate) struct Issue {
 
 enum What {
     /// By a plan.
-    Found { plan: Arc<Plan>, schema_path: Vec<SchemaStep>, keyword: Option<Keyword>, kind: Kind, detail: Detail },
+    Found {
+        plan: Arc<Plan>,
+        schema_path: Vec<SchemaStep>,
+        keyword: Option<Keyword>,
+        kind: Kind,
+        detail: Detail,
+    },
     /// In words.
-    Given { schema_path: String, keyword: Option<String>, message: String, expected: String, params: Py<PyDict> },
+    Given {
+        schema_path: String,
+        keyword: Option<String>,
+        message: String,
+        expected: String,
+        params: Py<PyDict>,
+    },
 }
 
 impl Issue {
-    pub(crate) fn found(py: Python<'_>, plan: &Arc<Plan>, issue: CoreIssue<PyValue<'_>>) -> PyResult<Py<Self>> {
+    pub(crate) fn found(
+        py: Python<'_>,
+        plan: &Arc<Plan>,
+        issue: CoreIssue<PyValue<'_>>,
+    ) -> PyResult<Py<Self>> {
         let mut causes = Vec::with_capacity(issue.causes.len());
         for branch in issue.causes {
-            let branch: PyResult<Vec<_>> = branch.into_iter().map(|cause| Self::found(py, plan, cause)).collect();
+            let branch: PyResult<Vec<_>> =
+                branch.into_iter().map(|cause| Self::found(py, plan, cause)).collect();
             causes.push(branch?);
         }
         let kind = issue.value.kind();

@@ -26,7 +26,7 @@ impl<'a> Key<'a> for PyKey<'a> {
     }
 }
 
-impl<'a> PyValue<'a> {
+impl PyValue<'_> {
     fn builtin(self) -> Builtin {
         match self.0.exact() {
             Builtin::Other => self.0.inherited(),
@@ -61,7 +61,8 @@ fn float_kind(value: Raw<'_>) -> Kind {
 
 #[inline]
 fn is_plain_key(key: Raw<'_>) -> bool {
-    (key.exact() == Builtin::Str || key.inherited() == Builtin::Str) && (key.is_compact_ascii() || key.text().is_some())
+    (key.exact() == Builtin::Str || key.inherited() == Builtin::Str)
+        && (key.is_compact_ascii() || key.text().is_some())
 }
 
 impl<'a> Instance<'a> for PyValue<'a> {

@@ -14,7 +14,9 @@ fn with_object<R>(object: Raw<'_>, ask: impl FnOnce(&Bound<'_, PyAny>) -> R) -> 
 /// An int of any size. Hexadecimal digits are made and read in linear time, whatever the interpreter's digit limit.
 #[cold]
 pub(crate) fn big(object: Raw<'_>) -> Number {
-    let text = Python::attach(|py| object.hexadecimal(py).and_then(|text| text.extract::<String>()).unwrap_or_default());
+    let text = Python::attach(|py| {
+        object.hexadecimal(py).and_then(|text| text.extract::<String>()).unwrap_or_default()
+    });
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
     Number::from_hexadecimal(&format!("{sign}{}", digits.strip_prefix("0x").unwrap_or(digits)))
 }
@@ -23,7 +25,10 @@ fn is_decimal(object: &Bound<'_, PyAny>) -> bool {
     // The class is known by its module and name: `decimal` is not imported for a value that cannot be one.
     let class = object.get_type();
     let named = class.name().is_ok_and(|name| name == "Decimal");
-    named && class.module().is_ok_and(|module| module == "decimal" || module == "_decimal" || module == "_pydecimal")
+    named
+        && class
+            .module()
+            .is_ok_and(|module| module == "decimal" || module == "_decimal" || module == "_pydecimal")
 }
 
 /// The kind of an object of an unknown class: a number if it is a finite `Decimal`.
@@ -44,5 +49,7 @@ pub(crate) fn decimal(object: Raw<'_>) -> Number {
 
 /// The name of an object's class, for a message.
 pub(crate) fn type_name(object: Raw<'_>) -> String {
-    with_object(object, |object| object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string()))
+    with_object(object, |object| {
+        object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    })
 }

@@ -132,7 +132,9 @@ fn copy_within<'py>(object: &Bound<'py, PyAny>, left: usize) -> PyResult<Bound<'
             let dict = PyDict::new(py);
             value.members(|key, item| {
                 let name = PyString::new(py, key.text());
-                failed = copy_within(&item.0.to_bound(py), left - 1).and_then(|item| dict.set_item(name, item)).err();
+                failed = copy_within(&item.0.to_bound(py), left - 1)
+                    .and_then(|item| dict.set_item(name, item))
+                    .err();
                 failed.is_none()
             });
             dict.into_any()
@@ -210,7 +212,11 @@ pub(crate) fn from_number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bou
         Number::Big(_) => {
             let text = number.to_string();
             let whole = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-            if whole { big_int(py, text.into_bytes()) } else { Ok(make::float(py, text.parse().unwrap_or(f64::NAN))?) }
+            if whole {
+                big_int(py, text.into_bytes())
+            } else {
+                Ok(make::float(py, text.parse().unwrap_or(f64::NAN))?)
+            }
         }
     }
 }

@@ -170,7 +170,11 @@ impl ToolBase {
     }
 
     /// Calls the body with a validated input and the context it is to see.
-    fn _call_body<'py>(&self, input: Bound<'py, PyAny>, context: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn _call_body<'py>(
+        &self,
+        input: Bound<'py, PyAny>,
+        context: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.call_body(input, self.takes_context.then_some(context))
     }
 
@@ -214,9 +218,14 @@ impl ToolBase {
 
     /// The cold path of `accept_input`: an instance, a value that repair makes valid, or a `ValidationError`.
     #[cold]
-    fn refuse_input<'py>(slf: &Bound<'py, Self>, input: &Bound<'py, PyAny>, is_text: bool) -> PyResult<Checked<'py>> {
-        let answer =
-            Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text)))?;
+    fn refuse_input<'py>(
+        slf: &Bound<'py, Self>,
+        input: &Bound<'py, PyAny>,
+        is_text: bool,
+    ) -> PyResult<Checked<'py>> {
+        let answer = Python::attach(|_| {
+            imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text))
+        })?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => {
                 let repairs = accepted.get_item(1)?.cast_into::<PyTuple>()?;
@@ -228,7 +237,10 @@ impl ToolBase {
 
     /// Validates what the body returned.
     #[inline]
-    pub(crate) fn accept_output<'py>(slf: &Bound<'py, Self>, output: Bound<'py, PyAny>) -> PyResult<Checked<'py>> {
+    pub(crate) fn accept_output<'py>(
+        slf: &Bound<'py, Self>,
+        output: Bound<'py, PyAny>,
+    ) -> PyResult<Checked<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let Some(validator) = &this.output else {
             // A body that returns a ValidationError has failed with it; an output schema refuses it anyway.
@@ -249,7 +261,8 @@ impl ToolBase {
     /// The cold path of `accept_output`: an instance of the declared class, or a `ValidationError`.
     #[cold]
     fn refuse_output<'py>(slf: &Bound<'py, Self>, output: &Bound<'py, PyAny>) -> PyResult<Checked<'py>> {
-        let answer = Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output)))?;
+        let answer =
+            Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output)))?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => Ok(Checked::Accepted(accepted.get_item(0)?, None)),
             Err(refused) => Ok(Checked::Refused(refused.into_inner())),

@@ -115,7 +115,8 @@ fn closed(call: &Call<'_>, py: Python<'_>) -> PyResult<()> {
 fn never_awaited(call: &Bound<'_, PyAny>, tool: &ToolBase) {
     let py = call.py();
     let text = format!("the call of tool '{}' was never awaited\0", tool.id().bind(py));
-    let text = std::ffi::CStr::from_bytes_until_nul(text.as_bytes()).unwrap_or(c"a tool call was never awaited");
+    let text =
+        std::ffi::CStr::from_bytes_until_nul(text.as_bytes()).unwrap_or(c"a tool call was never awaited");
     if let Err(error) = PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), text, 1) {
         error.write_unraisable(py, Some(call));
     }

@@ -67,13 +67,18 @@ fn lone_surrogate(text: &Bound<'_, PyString>) -> PyErr {
     let offset = lossy.find('\u{FFFD}').unwrap_or(0);
     let line = lossy[..offset].matches('\n').count() + 1;
     let column = lossy[..offset].chars().rev().take_while(|character| *character != '\n').count() + 1;
-    let message = format!("Half of a surrogate pair in a string at line {line}, column {column} (byte {offset})");
+    let message =
+        format!("Half of a surrogate pair in a string at line {line}, column {column} (byte {offset})");
     errors::decode_error(text.py(), &Fault { message, offset, line, column, is_incomplete: false })
 }
 
 impl Validator {
     /// The validated value: the value itself, or a copy with the schema's defaults. None where the schema refuses it.
-    pub(crate) fn accept<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(crate) fn accept<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         if !check::is_valid_data(&self.plan, PyValue(Raw::of(value))) {
             return Ok(None);
         }
@@ -95,7 +100,11 @@ impl Validator {
     }
 
     #[inline]
-    fn completed<'py>(&self, py: Python<'py>, decoded: Decoded<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    fn completed<'py>(
+        &self,
+        py: Python<'py>,
+        decoded: Decoded<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         if decoded.lacks_defaults { self.with_defaults(py, decoded.value) } else { Ok(decoded.value) }
     }
 
@@ -138,7 +147,14 @@ impl Validator {
         for path in repeated::names(text, self.limits.to_core(), room) {
             let detail = Detail::Text("each name once in an object", "the same name twice");
             let schema_path = Vec::new();
-            issues.push(CoreIssue { path, schema_path, keyword: None, value: instance, detail, causes: Vec::new() });
+            issues.push(CoreIssue {
+                path,
+                schema_path,
+                keyword: None,
+                value: instance,
+                detail,
+                causes: Vec::new(),
+            });
         }
         issue::list(value.py(), &self.plan, issues)
     }
@@ -223,7 +239,10 @@ impl Validator {
     /// member, JSON text in place of an object or array.
     ///
     /// Returns the validated value (a copy, with defaults) and what was done to it; None where that does not help.
-    fn repair<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyTuple>)>> {
+    fn repair<'py>(
+        &self,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyTuple>)>> {
         let py = value.py();
         let mut edit = PyEdit::new(py, self.limits.to_core());
         let Some((repaired, done)) = repair::repair(&self.plan, &mut edit, value)? else { return Ok(None) };
@@ -270,7 +289,8 @@ impl Validator {
 
     fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let restore = py.import("toolhead._core")?.getattr("_restore_validator")?;
-        let state = (&self.schema, &self.dialect, self.formats, &self.registry, Py::new(py, self.limits.clone())?);
+        let state =
+            (&self.schema, &self.dialect, self.formats, &self.registry, Py::new(py, self.limits.clone())?);
         Ok((restore.unbind(), state.into_pyobject(py)?.into_any().unbind()))
     }
 
@@ -305,7 +325,10 @@ impl UnaryMethod for IsValid {
     const DOC: &'static std::ffi::CStr = c"is_valid($self, value, /)\n--\n\nDoes the schema accept the value? Looks where the schema looks; data that is not JSON in a part that the schema\nleaves free is found by validate() and issues(). Never raises for a value.";
 
     #[inline]
-    fn call<'py>(this: Borrowed<'_, 'py, Validator>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn call<'py>(
+        this: Borrowed<'_, 'py, Validator>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let verdict = check::is_valid(&this.get().plan, PyValue(Raw::of(value)));
         Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
     }
@@ -321,7 +344,10 @@ impl UnaryMethod for Validate {
         c"validate($self, value, /)\n--\n\nThe value, with the schema's defaults filled in (in a copy).\n\nRaises ValidationError where the schema refuses it.";
 
     #[inline]
-    fn call<'py>(this: Borrowed<'_, 'py, Validator>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn call<'py>(
+        this: Borrowed<'_, 'py, Validator>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let validator = this.get();
         match validator.accept(this.py(), value)? {
             Some(accepted) => Ok(accepted),
@@ -340,7 +366,10 @@ impl UnaryMethod for Decode {
         c"decode($self, text, /)\n--\n\nThe validated value of a JSON text (str or bytes), decoded and validated in one pass.\n\nRaises DecodeError where the text is not JSON, ValidationError where the schema refuses the value.";
 
     #[inline]
-    fn call<'py>(this: Borrowed<'_, 'py, Validator>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn call<'py>(
+        this: Borrowed<'_, 'py, Validator>,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (validator, py) = (this.get(), this.py());
         let text = text_of(text)?;
         match decode(&validator.plan, &text, &mut PyBuilder::new(py, &validator.keys)) {
@@ -360,7 +389,10 @@ impl UnaryMethod for IsValidJson {
     const DOC: &'static std::ffi::CStr =
         c"is_valid_json($self, text, /)\n--\n\nIs the text JSON whose value the schema accepts?";
 
-    fn call<'py>(this: Borrowed<'_, 'py, Validator>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn call<'py>(
+        this: Borrowed<'_, 'py, Validator>,
+        text: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let verdict = this.get().accept_text(this.py(), text)?.is_some();
         Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
     }

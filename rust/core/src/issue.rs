@@ -78,7 +78,9 @@ pub fn schema_pointer(steps: &[SchemaStep], plan: &Plan) -> String {
             SchemaStep::Target(node) => plan.place_of(*node).unwrap_or("").clone_into(&mut pointer),
             SchemaStep::Word(word) => push_token(&mut pointer, word),
             SchemaStep::Index(index) => push_token(&mut pointer, &index.to_string()),
-            SchemaStep::Pattern(pattern) => push_token(&mut pointer, plan.patterns[*pattern as usize].source()),
+            SchemaStep::Pattern(pattern) => {
+                push_token(&mut pointer, plan.patterns[*pattern as usize].source());
+            }
             SchemaStep::Name(name) => push_token(&mut pointer, name.text(plan)),
         }
     }
@@ -366,7 +368,10 @@ impl Detail {
             }
             Self::Missing(name, None) => vec![("property", Param::Text(name.text(plan).to_owned()))],
             Self::Missing(name, Some(by)) => {
-                vec![("property", Param::Text(name.text(plan).to_owned())), ("because", Param::Text(by.to_string()))]
+                vec![
+                    ("property", Param::Text(name.text(plan).to_owned())),
+                    ("because", Param::Text(by.to_string())),
+                ]
             }
             Self::Unexpected(name) => vec![("property", Param::Text(name.to_string()))],
             Self::Beyond(limit) | Self::Depth(limit) | Self::Steps(limit) => vec![("limit", int(*limit))],

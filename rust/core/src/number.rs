@@ -94,7 +94,9 @@ impl Decimal {
 
     /// The power of ten just above the number: 1 for 0.5, 3 for 120.
     fn magnitude(&self) -> i64 {
-        i64::try_from(self.mantissa.magnitude().to_string().len()).unwrap_or(i64::MAX).saturating_add(self.exponent)
+        i64::try_from(self.mantissa.magnitude().to_string().len())
+            .unwrap_or(i64::MAX)
+            .saturating_add(self.exponent)
     }
 
     fn compare(&self, other: &Self) -> Ordering {
@@ -112,7 +114,11 @@ impl Decimal {
         let shift = u32::try_from(self.exponent.abs_diff(other.exponent)).unwrap_or(u32::MAX);
         let scale = BigUint::from(10u8).pow(shift);
         let (left, right) = (self.mantissa.magnitude(), other.mantissa.magnitude());
-        flip(if self.exponent > other.exponent { (left * scale).cmp(right) } else { left.cmp(&(right * scale)) })
+        flip(if self.exponent > other.exponent {
+            (left * scale).cmp(right)
+        } else {
+            left.cmp(&(right * scale))
+        })
     }
 
     /// Is `self` an integral multiple of `divisor`? The divisor is positive.
@@ -129,7 +135,9 @@ impl Decimal {
         }
         // value must hold every factor of step * 10^shift; it ends in no zero, so long shifts cannot divide it.
         match u32::try_from(&shift) {
-            Ok(shift) if u64::from(shift) <= value.bits() => value % (step * BigUint::from(10u8).pow(shift)) == BigUint::ZERO,
+            Ok(shift) if u64::from(shift) <= value.bits() => {
+                value % (step * BigUint::from(10u8).pow(shift)) == BigUint::ZERO
+            }
             _ => false,
         }
     }
@@ -185,8 +193,12 @@ impl Number {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
-            (Self::Int(a), Self::Float(b)) if small(*a) => (*a as f64).partial_cmp(b).unwrap_or(Ordering::Equal),
-            (Self::Float(a), Self::Int(b)) if small(*b) => a.partial_cmp(&(*b as f64)).unwrap_or(Ordering::Equal),
+            (Self::Int(a), Self::Float(b)) if small(*a) => {
+                (*a as f64).partial_cmp(b).unwrap_or(Ordering::Equal)
+            }
+            (Self::Float(a), Self::Int(b)) if small(*b) => {
+                a.partial_cmp(&(*b as f64)).unwrap_or(Ordering::Equal)
+            }
             _ => self.decimal().compare(&other.decimal()),
         }
     }
@@ -210,12 +222,11 @@ impl Number {
         match self {
             Self::Int(value) => Some(*value),
             Self::Float(value) if value.fract() == 0.0 && value.abs() < 9.0e18 => Some(*value as i64),
-            Self::Float(_) => None,
             Self::Big(decimal) if (0..20).contains(&decimal.exponent) => {
                 let scale = BigInt::from(10u8).pow(u32::try_from(decimal.exponent).unwrap_or(0));
                 i64::try_from(&decimal.mantissa * scale).ok()
             }
-            Self::Big(_) => None,
+            Self::Float(_) | Self::Big(_) => None,
         }
     }
 
@@ -242,7 +253,12 @@ impl std::fmt::Display for Number {
             Self::Float(value) => write!(f, "{value}"),
             Self::Big(decimal) if decimal.exponent == 0 => write!(f, "{}", decimal.mantissa),
             Self::Big(decimal) if (0..64).contains(&decimal.exponent) => {
-                write!(f, "{}{}", decimal.mantissa, "0".repeat(usize::try_from(decimal.exponent).unwrap_or(0)))
+                write!(
+                    f,
+                    "{}{}",
+                    decimal.mantissa,
+                    "0".repeat(usize::try_from(decimal.exponent).unwrap_or(0))
+                )
             }
             Self::Big(decimal) => write!(f, "{}e{}", decimal.mantissa, decimal.exponent),
         }

@@ -320,7 +320,11 @@ impl StringSet {
     #[inline]
     pub fn find(&self, text: &[u8]) -> Option<usize> {
         if self.slots.is_empty() {
-            return self.members.iter().find(|(member, _)| same(member.as_bytes(), text)).map(|(_, token)| *token);
+            return self
+                .members
+                .iter()
+                .find(|(member, _)| same(member.as_bytes(), text))
+                .map(|(_, token)| *token);
         }
         let mask = self.slots.len() - 1;
         let mut at = short_hash(text) as usize & mask;

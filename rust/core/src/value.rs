@@ -54,9 +54,10 @@ impl Value {
             Self::Null | Self::Bool(_) | Self::Number(_) => 0,
             Self::String(text) => text.len(),
             Self::Array(items) => items.iter().map(|item| size_of::<Self>() + item.heap_size()).sum(),
-            Self::Object(members) => {
-                members.iter().map(|(key, item)| size_of::<(Box<str>, Self)>() + key.len() + item.heap_size()).sum()
-            }
+            Self::Object(members) => members
+                .iter()
+                .map(|(key, item)| size_of::<(Box<str>, Self)>() + key.len() + item.heap_size())
+                .sum(),
         }
     }
 }
@@ -78,9 +79,8 @@ impl<'a> Instance<'a> for &'a Value {
             Value::Null => Kind::Null,
             Value::Bool(_) => Kind::Bool,
             Value::Number(Number::Int(_)) => Kind::Integer,
-            Value::Number(Number::Float(_)) => Kind::Float,
             Value::Number(number @ Number::Big(_)) if number.is_integer() => Kind::Integer,
-            Value::Number(Number::Big(_)) => Kind::Float,
+            Value::Number(Number::Float(_) | Number::Big(_)) => Kind::Float,
             Value::String(_) => Kind::String,
             Value::Array(_) => Kind::Array,
             Value::Object(_) => Kind::Object,

@@ -100,7 +100,11 @@ pub(crate) fn type_object(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     TYPE.get_or_try_init(py, || make_type(py).map(Bound::unbind)).map(|made| made.bind(py))
 }
 
-unsafe extern "C" fn new(_: *mut ffi::PyTypeObject, args: *mut PyObject, members: *mut PyObject) -> *mut PyObject {
+unsafe extern "C" fn new(
+    _: *mut ffi::PyTypeObject,
+    args: *mut PyObject,
+    members: *mut PyObject,
+) -> *mut PyObject {
     let made = guarded(|py| {
         // SAFETY: the interpreter passes a tuple.
         let args = unsafe { Bound::from_borrowed_ptr(py, args) };
@@ -151,7 +155,13 @@ fn make_type(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     let mut getters: Vec<ffi::PyGetSetDef> = Vec::new();
     for (index, (name, _)) in ATTRIBUTES.iter().enumerate() {
         let closure = index as *mut c_void;
-        getters.push(ffi::PyGetSetDef { name: name.as_ptr(), get: Some(attribute), set: None, doc: null(), closure });
+        getters.push(ffi::PyGetSetDef {
+            name: name.as_ptr(),
+            get: Some(attribute),
+            set: None,
+            doc: null(),
+            closure,
+        });
     }
     getters.push(ffi::PyGetSetDef::default());
     let methods = Box::leak(Box::new([

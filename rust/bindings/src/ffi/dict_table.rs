@@ -112,7 +112,12 @@ mod table {
             agreed &= read(dict.as_ptr()).is_none();
         }
         // An instance's dict may share its keys with others of its class: it must be left to the documented way.
-        let module = PyModule::from_code(py, c"class C:\n    def __init__(self): self.a = 1; self.b = 2\nd = C().__dict__\n", c"", c"")?;
+        let module = PyModule::from_code(
+            py,
+            c"class C:\n    def __init__(self): self.a = 1; self.b = 2\nd = C().__dict__\n",
+            c"",
+            c"",
+        )?;
         agreed &= is_read_right(module.getattr("d")?.cast::<PyDict>()?);
         ENABLED.store(agreed && readable > 0, Ordering::Relaxed);
         Ok(())

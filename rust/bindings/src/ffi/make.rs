@@ -113,7 +113,8 @@ fn fill<T>(units: &mut [T], text: &str, unit: impl Fn(u32) -> T) {
     let bytes = text.as_bytes();
     let (mut from, mut to) = (0, 0);
     while from < bytes.len() {
-        if let (Some(chunk), Some(slots)) = (bytes[from..].first_chunk::<8>(), units[to..].first_chunk_mut::<8>())
+        if let (Some(chunk), Some(slots)) =
+            (bytes[from..].first_chunk::<8>(), units[to..].first_chunk_mut::<8>())
             && u64::from_ne_bytes(*chunk) & 0x8080_8080_8080_8080 == 0
         {
             for (slot, byte) in slots.iter_mut().zip(chunk) {
@@ -171,7 +172,11 @@ pub(crate) fn dict_len(dict: &Bound<'_, PyDict>) -> usize {
 ///
 /// Tokens are addresses of interned strs that the plan's validator keeps alive (`host.rs`).
 #[inline]
-pub(crate) fn known<'a, 'py>(_: &'a [Py<PyString>], py: Python<'py>, token: usize) -> Borrowed<'a, 'py, PyAny> {
+pub(crate) fn known<'a, 'py>(
+    _: &'a [Py<PyString>],
+    py: Python<'py>,
+    token: usize,
+) -> Borrowed<'a, 'py, PyAny> {
     let pointer = std::ptr::with_exposed_provenance_mut(token);
     // SAFETY: the token was made by `expose` from a str of the slice, which keeps it alive for 'a.
     unsafe { Borrowed::from_ptr(py, pointer) }

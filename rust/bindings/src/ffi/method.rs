@@ -31,8 +31,10 @@ unsafe extern "C" fn trampoline<M: UnaryMethod>(
     // SAFETY: the interpreter calls methods attached.
     let py = unsafe { Python::assume_attached() };
     let outcome = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the caller keeps `this` alive during the call.
+        let this = unsafe { Borrowed::from_ptr(py, this) };
         // SAFETY: the method descriptor checked that `this` is an instance of the class.
-        let this = unsafe { Borrowed::from_ptr(py, this).cast_unchecked::<M::Class>() };
+        let this = unsafe { this.cast_unchecked::<M::Class>() };
         // SAFETY: the caller keeps the argument alive during the call.
         let argument = unsafe { Borrowed::from_ptr(py, argument) };
         M::call(this, &argument)
@@ -44,7 +46,8 @@ unsafe extern "C" fn trampoline<M: UnaryMethod>(
             std::ptr::null_mut()
         }
         Err(_) => {
-            pyo3::exceptions::PyRuntimeError::new_err("toolhead: internal error, please report it").restore(py);
+            pyo3::exceptions::PyRuntimeError::new_err("toolhead: internal error, please report it")
+                .restore(py);
             std::ptr::null_mut()
         }
     }

@@ -60,7 +60,10 @@ pub(crate) unsafe fn contents<'a, T: Contents>(object: *mut PyObject) -> &'a T {
 
 /// A new object of `made`, a type with the slots of this file.
 #[inline]
-pub(crate) fn create<'py, T: Contents>(made: &Bound<'py, PyType>, contents: T) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn create<'py, T: Contents>(
+    made: &Bound<'py, PyType>,
+    contents: T,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = made.py();
     let object = match T::free_list().pop(made) {
         Some(object) => object,

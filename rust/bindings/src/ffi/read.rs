@@ -146,7 +146,8 @@ impl<'a> Raw<'a> {
     pub(crate) fn int(self) -> Option<i64> {
         let mut overflow: c_int = 0;
         // SAFETY: the object is an int or inherits from it, so no conversion runs and no exception is set.
-        let value: c_longlong = unsafe { ffi::PyLong_AsLongLongAndOverflow(self.0.as_ptr(), &raw mut overflow) };
+        let value: c_longlong =
+            unsafe { ffi::PyLong_AsLongLongAndOverflow(self.0.as_ptr(), &raw mut overflow) };
         (overflow == 0).then_some(value)
     }
 
@@ -174,7 +175,9 @@ impl<'a> Raw<'a> {
             // SAFETY: a compact str keeps its data behind its header.
             let data = unsafe { ffi::PyUnicode_DATA(self.0.as_ptr()) };
             // SAFETY: a compact ASCII str holds `length` bytes there, and lives for 'a.
-            let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), usize::try_from(length).unwrap_or(0)) };
+            let bytes = unsafe {
+                std::slice::from_raw_parts(data.cast::<u8>(), usize::try_from(length).unwrap_or(0))
+            };
             // SAFETY: ASCII is UTF-8.
             return Some(unsafe { std::str::from_utf8_unchecked(bytes) });
         }
@@ -192,7 +195,8 @@ impl<'a> Raw<'a> {
             return None;
         }
         // SAFETY: the C API returned that many bytes, which live for 'a.
-        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), usize::try_from(length).unwrap_or(0)) };
+        let bytes =
+            unsafe { std::slice::from_raw_parts(data.cast::<u8>(), usize::try_from(length).unwrap_or(0)) };
         // SAFETY: the C API returned UTF-8.
         Some(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
@@ -299,7 +303,10 @@ impl<'a> Raw<'a> {
 
 impl<'a> Raw<'a> {
     /// Keeps an object alive in a list of its own, and borrows it from there.
-    pub(crate) fn kept(keeper: &'a Bound<'_, pyo3::types::PyList>, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn kept(
+        keeper: &'a Bound<'_, pyo3::types::PyList>,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
         keeper.append(object)?;
         // SAFETY: the keeper holds a reference, and nobody but this function touches the keeper.
         Ok(unsafe { Self::from_pointer(object.as_ptr()) })

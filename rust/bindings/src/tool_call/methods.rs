@@ -24,7 +24,8 @@ pub(crate) fn with_direct_calls<'py>(class: &Bound<'py, PyType>) -> PyResult<Bou
         return Err(PyTypeError::new_err("expected a subclass of ToolBase"));
     }
     let base = py.get_type::<ToolBase>();
-    let methods = [("execute", c"execute", execute as Function), ("execute_json", c"execute_json", execute_json)];
+    let methods =
+        [("execute", c"execute", execute as Function), ("execute_json", c"execute_json", execute_json)];
     for (text, name, function) in methods {
         let doc: String = base.getattr(text)?.getattr("__doc__")?.extract()?;
         class.setattr(text, method(class, name, function, &doc)?)?;
@@ -32,8 +33,12 @@ pub(crate) fn with_direct_calls<'py>(class: &Bound<'py, PyType>) -> PyResult<Bou
     Ok(class.clone())
 }
 
-type Function =
-    unsafe extern "C" fn(*mut PyObject, *const *mut PyObject, ffi::Py_ssize_t, *mut PyObject) -> *mut PyObject;
+type Function = unsafe extern "C" fn(
+    *mut PyObject,
+    *const *mut PyObject,
+    ffi::Py_ssize_t,
+    *mut PyObject,
+) -> *mut PyObject;
 
 fn method<'py>(
     class: &Bound<'py, PyType>,
@@ -100,7 +105,9 @@ unsafe fn called(
             // SAFETY: `detour` asks for the positional arguments and for one argument a name, which follow them.
             unsafe { argument(py, args, index) }
         };
-        unpanicked(py, || Python::attach(|_| detour(&slf, read, count.unsigned_abs(), names.as_ref(), is_text)))
+        unpanicked(py, || {
+            Python::attach(|_| detour(&slf, read, count.unsigned_abs(), names.as_ref(), is_text))
+        })
     };
     result.map_or(null_mut(), Bound::into_ptr)
 }

@@ -146,7 +146,11 @@ impl Contents for Memory {
 /// A new object that holds `parts`.
 #[inline]
 pub(super) fn create(py: Python<'_>, parts: Parts) -> PyResult<Bound<'_, PyAny>> {
-    let memory = Memory { state: AtomicU8::new(IDLE), was_finalized: AtomicBool::new(false), parts: UnsafeCell::new(Some(parts)) };
+    let memory = Memory {
+        state: AtomicU8::new(IDLE),
+        was_finalized: AtomicBool::new(false),
+        parts: UnsafeCell::new(Some(parts)),
+    };
     object::create(type_object(py)?, memory)
 }
 
@@ -165,7 +169,11 @@ fn value(sent: Sent<'_>) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-unsafe extern "C" fn am_send(slf: *mut PyObject, arg: *mut PyObject, result: *mut *mut PyObject) -> PySendResult {
+unsafe extern "C" fn am_send(
+    slf: *mut PyObject,
+    arg: *mut PyObject,
+    result: *mut *mut PyObject,
+) -> PySendResult {
     // SAFETY: the interpreter calls a slot attached, and the token ends with the call. PyO3 does not count this as an
     // attachment, which would cost more than the step; so the hot path keeps `Bound`s, which need none, and the cold
     // paths attach.
@@ -339,5 +347,11 @@ fn method(
 
 fn getter(name: &'static std::ffi::CStr, index: usize) -> ffi::PyGetSetDef {
     let doc: *const c_char = std::ptr::null();
-    ffi::PyGetSetDef { name: name.as_ptr(), get: Some(attribute), set: None, doc, closure: index as *mut c_void }
+    ffi::PyGetSetDef {
+        name: name.as_ptr(),
+        get: Some(attribute),
+        set: None,
+        doc,
+        closure: index as *mut c_void,
+    }
 }

@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 
 use crate::instance::{Instance, Key, Kind, kinds};
-use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE, same};
+use crate::plan::{
+    ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE, same,
+};
 
 /// Nested applications of schemas, in place or into the value, beyond which a value is refused. Bounds the native
 /// stack where references form long chains.
@@ -192,7 +194,12 @@ impl<'p> Checker<'p> {
 
     /// A member without a name of its own in the schema: patterns, then `additionalProperties`.
     #[inline]
-    fn unnamed<'a, I: Instance<'a>, const WALK: bool>(&mut self, rule: &'p ObjectRule, key: I::Key, item: I) -> bool {
+    fn unnamed<'a, I: Instance<'a>, const WALK: bool>(
+        &mut self,
+        rule: &'p ObjectRule,
+        key: I::Key,
+        item: I,
+    ) -> bool {
         if !rule.patterns.is_empty() {
             let mut matched = false;
             for (pattern, node) in &rule.patterns {
@@ -270,7 +277,9 @@ impl<'p> Checker<'p> {
             return true;
         }
         let plan = self.plan;
-        plan.checks_of(node).iter().all(|check| check.kinds & kind.bit() == 0 || check.rule.check(self, value))
+        plan.checks_of(node)
+            .iter()
+            .all(|check| check.kinds & kind.bit() == 0 || check.rule.check(self, value))
     }
 
     /// Only the keywords of a node that apply in place; its rules are known to accept the value.
@@ -281,7 +290,10 @@ impl<'p> Checker<'p> {
     /// The verdict of a branch of `anyOf` or `oneOf`, remembered once there were many.
     pub(crate) fn branch<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
         self.branches += 1;
-        if self.branches <= MEMO_AFTER || value.kind().bit() & kinds::CONTAINER == 0 || !self.plan.anchors.is_empty() {
+        if self.branches <= MEMO_AFTER
+            || value.kind().bit() & kinds::CONTAINER == 0
+            || !self.plan.anchors.is_empty()
+        {
             return self.node::<I, false>(id, value);
         }
         let key = (id, value.identity());

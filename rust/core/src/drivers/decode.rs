@@ -8,12 +8,12 @@
 //! issues of a refused value by [`super::explain`], both on the cold path.
 
 use super::check::{Checker, is_int_within, is_number_within};
+use super::defaults::Seen;
+use super::stack::Stack;
 use crate::instance::{Instance, Kind, kinds};
 use crate::json::number::{self, Scanned};
 use crate::json::string;
 use crate::number::Number;
-use super::defaults::Seen;
-use super::stack::Stack;
 use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE, same};
 use crate::value::Value;
 
@@ -81,7 +81,10 @@ pub trait Builder {
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn array(&mut self, items: impl ExactSizeIterator<Item = Self::Value>) -> Result<Self::Value, Self::Error>;
+    fn array(
+        &mut self,
+        items: impl ExactSizeIterator<Item = Self::Value>,
+    ) -> Result<Self::Value, Self::Error>;
     /// An empty object.
     ///
     /// # Errors
@@ -107,7 +110,12 @@ pub trait Builder {
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Result<(), Self::Error>;
+    fn insert(
+        &mut self,
+        object: &mut Self::Object,
+        name: Self::Value,
+        value: Self::Value,
+    ) -> Result<(), Self::Error>;
     /// A new value equal to a literal of the schema.
     ///
     /// # Errors
@@ -155,7 +163,11 @@ struct Decoder<'p, 't, 'b, B: Builder> {
 ///
 /// # Errors
 /// See [`Stop`].
-pub fn decode<B: Builder>(plan: &Plan, text: &[u8], builder: &mut B) -> Result<Decoded<B::Value>, Stop<B::Error>> {
+pub fn decode<B: Builder>(
+    plan: &Plan,
+    text: &[u8],
+    builder: &mut B,
+) -> Result<Decoded<B::Value>, Stop<B::Error>> {
     if text.len() > plan.limits.text_length {
         return Err(Stop::Syntax);
     }
@@ -286,7 +298,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     #[inline]
     fn number(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
         let start = self.at;
-        let (scanned, end) = number::scan(self.text, start, self.plan.limits.number_digits).ok_or(Stop::Syntax)?;
+        let (scanned, end) =
+            number::scan(self.text, start, self.plan.limits.number_digits).ok_or(Stop::Syntax)?;
         self.at = end;
         let rule = (node.number != NONE).then(|| &self.plan.numbers[node.number as usize]);
         let (kind, verdict) = match scanned {
@@ -296,7 +309,10 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             }
             Scanned::Big => {
                 let exact = || std::str::from_utf8(&self.text[start..end]).ok().and_then(Number::parse_exact);
-                (kinds::INTEGER, rule.is_none_or(|rule| exact().is_some_and(|big| is_number_within(rule, &big))))
+                (
+                    kinds::INTEGER,
+                    rule.is_none_or(|rule| exact().is_some_and(|big| is_number_within(rule, &big))),
+                )
             }
         };
         if node.types & kind == 0 || !verdict {

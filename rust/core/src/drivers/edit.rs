@@ -31,7 +31,8 @@ pub trait Edit {
     ///
     /// # Errors
     /// See [`Edit::shallow_copy`].
-    fn set_member(&mut self, object: &Self::Value, name: &str, value: Self::Value) -> Result<(), Self::Error>;
+    fn set_member(&mut self, object: &Self::Value, name: &str, value: Self::Value)
+    -> Result<(), Self::Error>;
     /// Removes a member of a copy.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ use crate::keywords::{
     Keyword, bounds, content, enum_, format, item_count, items, length, multiple_of, pattern, properties,
     property_count, required, type_,
 };
-use crate::schema::discriminator::{Choice, Tags};
 use crate::plan::{NONE, Node, NodeId, Plan};
+use crate::schema::discriminator::{Choice, Tags};
 
 /// A place: in the instance and in the schema.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub enum Token<'p> {
     Text(&'p str),
 }
 
-impl<'p> At<'p> {
+impl At<'_> {
     /// The instance and the schema themselves.
     pub fn start() -> Self {
         Self { parent: None, step: AtStep::Start }
@@ -178,7 +178,14 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         path.push(Step::Key(name.clone()));
         let detail = Detail::Missing(name, because.map(Into::into));
         let schema_path = at.schema_path(Some(keyword));
-        self.found.push(Issue { path, schema_path, keyword: Some(keyword), value: object, detail, causes: Vec::new() });
+        self.found.push(Issue {
+            path,
+            schema_path,
+            keyword: Some(keyword),
+            value: object,
+            detail,
+            causes: Vec::new(),
+        });
     }
 
     /// Does a node accept the value?
@@ -243,7 +250,10 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                 _ => {}
             }
             for check in plan.checks_of(node) {
-                if check.kinds & kind.bit() != 0 && self.wants_more() && !check.rule.check(&mut self.run, value) {
+                if check.kinds & kind.bit() != 0
+                    && self.wants_more()
+                    && !check.rule.check(&mut self.run, value)
+                {
                     check.rule.explain(self, at, value);
                 }
             }
@@ -289,7 +299,8 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                 let path = at.path();
                 let plan = self.plan();
                 let is_here = |issue: &Issue<I>| {
-                    issue.path.len() == path.len() && issue.path.iter().zip(&path).all(|(a, b)| a.is_same(b, plan))
+                    issue.path.len() == path.len()
+                        && issue.path.iter().zip(&path).all(|(a, b)| a.is_same(b, plan))
                 };
                 if !self.found.iter().any(is_here) {
                     self.issue(at, None, value, Detail::Foreign(value.foreign_name().into()));
@@ -305,7 +316,12 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             }),
             Kind::Object => {
                 if let Some(name) = value.foreign_key() {
-                    self.issue(at, None, value, Detail::Foreign(format!("an object with a key that is {name}").into()));
+                    self.issue(
+                        at,
+                        None,
+                        value,
+                        Detail::Foreign(format!("an object with a key that is {name}").into()),
+                    );
                     return;
                 }
                 self.deeper(at, value, |run| {
@@ -350,7 +366,9 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             Some((tags, Choice::NoBranch)) => return self.no_branch(at, keyword, tags, value, causes),
             Some((_, Choice::Unknown)) | None => furthest(&causes, at.depth()),
         };
-        if let Some(mut issues) = meant.and_then(|meant| causes.get(meant).cloned()).filter(|found| !found.is_empty()) {
+        if let Some(mut issues) =
+            meant.and_then(|meant| causes.get(meant).cloned()).filter(|found| !found.is_empty())
+        {
             issues[0].causes = causes;
             let room = self.limit - self.found.len();
             self.found.extend(issues.into_iter().take(room));
@@ -364,11 +382,25 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             merged_literals(&causes).unwrap_or(Detail::Matches(0))
         };
         let schema_path = at.schema_path(Some(keyword));
-        self.found.push(Issue { path: at.path(), schema_path, keyword: Some(keyword), value, detail, causes });
+        self.found.push(Issue {
+            path: at.path(),
+            schema_path,
+            keyword: Some(keyword),
+            value,
+            detail,
+            causes,
+        });
     }
 
     /// The issue of a discriminator that is missing or names no branch.
-    fn no_branch(&mut self, at: &At<'_>, keyword: Keyword, tags: &Tags, value: I, causes: Vec<Vec<Issue<I>>>) {
+    fn no_branch(
+        &mut self,
+        at: &At<'_>,
+        keyword: Keyword,
+        tags: &Tags,
+        value: I,
+        causes: Vec<Vec<Issue<I>>>,
+    ) {
         let Some(tag) = value.member(0, &tags.name) else {
             return self.missing(at, keyword, Name::Text(tags.name.clone()), None, value);
         };
@@ -399,7 +431,8 @@ const MOST_BRANCHES: usize = 64;
 /// issue lies, how few its issues are.
 fn rank<I>(issues: &[Issue<I>], here: usize) -> (u8, bool, usize, std::cmp::Reverse<usize>) {
     let Some(first) = issues.first() else { return (0, false, 0, std::cmp::Reverse(usize::MAX)) };
-    let at_value = |issue: &Issue<I>| issue.path.len() == here && matches!(issue.keyword, Some(Keyword::Type) | None);
+    let at_value =
+        |issue: &Issue<I>| issue.path.len() == here && matches!(issue.keyword, Some(Keyword::Type) | None);
     let constant = |issue: &Issue<I>| {
         issue.path.len() == here + 1 && matches!(issue.keyword, Some(Keyword::Const | Keyword::Enum))
     };
@@ -421,4 +454,3 @@ fn merged_literals<I>(causes: &[Vec<Issue<I>>]) -> Option<Detail> {
     }
     (!all.is_empty()).then(|| Detail::OneOf(all.into()))
 }
-

@@ -29,8 +29,13 @@ struct Repair<'p, 'e, E: Edit> {
 ///
 /// # Errors
 /// When the host fails.
-pub fn repair<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Option<Repaired<E::Value>>, E::Error> {
-    let mut repair = Repair { run: Checker::new(plan, 0), edit, done: Vec::new(), place: String::new(), depth: 0 };
+pub fn repair<E: Edit>(
+    plan: &Plan,
+    edit: &mut E,
+    value: &E::Value,
+) -> Result<Option<Repaired<E::Value>>, E::Error> {
+    let mut repair =
+        Repair { run: Checker::new(plan, 0), edit, done: Vec::new(), place: String::new(), depth: 0 };
     let types = plan.node(plan.root).types;
     let start = match E::instance(value).kind() {
         // Nothing given where an object or array is wanted.
@@ -130,18 +135,16 @@ impl<E: Edit> Repair<'_, '_, E> {
                 if branches.iter().any(|branch| self.run.node::<_, false>(*branch, instance)) {
                     continue;
                 }
-                match check.rule.sole(instance.kind()) {
-                    Some(sole) => {
-                        for node in applied(&mut self.run, &[sole], instance) {
-                            if !all.contains(&node) {
-                                all.push(node);
-                            }
+                if let Some(sole) = check.rule.sole(instance.kind()) {
+                    for node in applied(&mut self.run, &[sole], instance) {
+                        if !all.contains(&node) {
+                            all.push(node);
                         }
                     }
-                    None => {
-                        let able = branches.iter().filter(|id| plan.node(**id).types & instance.kind().bit() != 0);
-                        choices.push(able.copied().collect());
-                    }
+                } else {
+                    let able =
+                        branches.iter().filter(|id| plan.node(**id).types & instance.kind().bit() != 0);
+                    choices.push(able.copied().collect());
                 }
             }
             at += 1;
@@ -150,7 +153,11 @@ impl<E: Edit> Repair<'_, '_, E> {
     }
 
     fn children(&mut self, nodes: &[NodeId], value: &E::Value) -> Result<Option<E::Value>, E::Error> {
-        if E::instance(value).kind() == Kind::Array { self.items(nodes, value) } else { self.members(nodes, value) }
+        if E::instance(value).kind() == Kind::Array {
+            self.items(nodes, value)
+        } else {
+            self.members(nodes, value)
+        }
     }
 
     /// The mentions of a name by the objects' keywords of the nodes.

@@ -42,7 +42,11 @@ impl<V> Stack<V> {
         let left = self.len() - start;
         let (from, to) = (start.min(self.len), self.len);
         self.len = from;
-        Drain { first: self.first[from..to].iter_mut(), rest: self.rest.drain(start.saturating_sub(IN_PLACE)..), left }
+        Drain {
+            first: self.first[from..to].iter_mut(),
+            rest: self.rest.drain(start.saturating_sub(IN_PLACE)..),
+            left,
+        }
     }
 }
 

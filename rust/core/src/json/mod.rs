@@ -6,8 +6,8 @@ pub mod faults;
 pub mod number;
 pub mod partial;
 pub mod repair;
-pub mod repeated;
 mod repairing;
+pub mod repeated;
 pub mod scan;
 
 mod scan_number;

@@ -13,8 +13,8 @@ pub enum Scanned {
 
 /// Powers of ten that a double holds exactly.
 const EXACT: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-    1e20, 1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
 ];
 
 /// Reads the number that starts at `at` (a digit or `-`): the number and the position behind it. None where the
@@ -62,7 +62,8 @@ fn float(
     if text[end] == b'.' {
         let first = end + 1;
         end = first;
-        while let Some(digit) = text.get(end).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        while let Some(digit) = text.get(end).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
             mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
             end += 1;
         }
@@ -78,7 +79,8 @@ fn float(
         end += usize::from(matches!(text.get(end), Some(b'+' | b'-')));
         let first = end;
         let mut exponent = 0i32;
-        while let Some(digit) = text.get(end).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        while let Some(digit) = text.get(end).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
             exponent = exponent.saturating_mul(10).saturating_add(i32::from(digit));
             end += 1;
         }
@@ -122,8 +124,20 @@ mod tests {
 
     #[test]
     fn floats_round_as_std_does() {
-        for text in ["0.1", "1e22", "1e23", "123456789012345678.5", "5e-324", "-0.0", "1.7976931348623157e308", "3.14E+2"] {
-            assert_eq!(scan(text.as_bytes(), 0, 4300), Some((Scanned::Float(text.parse().unwrap()), text.len())));
+        for text in [
+            "0.1",
+            "1e22",
+            "1e23",
+            "123456789012345678.5",
+            "5e-324",
+            "-0.0",
+            "1.7976931348623157e308",
+            "3.14E+2",
+        ] {
+            assert_eq!(
+                scan(text.as_bytes(), 0, 4300),
+                Some((Scanned::Float(text.parse().unwrap()), text.len()))
+            );
         }
     }
 }

@@ -7,7 +7,10 @@ const WORD: usize = 8;
 
 /// Without branches, so that a block of bytes is one vector compare.
 #[inline]
-#[allow(clippy::needless_bitwise_bool, reason = "a branch for each test keeps the loop from being vector code")]
+#[allow(
+    clippy::needless_bitwise_bool,
+    reason = "a branch for each test keeps the loop from being vector code"
+)]
 fn ends_run(byte: u8, quote: u8) -> bool {
     (byte == quote) | (byte == b'\\') | (byte < 0x20)
 }

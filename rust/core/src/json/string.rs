@@ -19,8 +19,8 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 /// the lowest one set may be wrong: a borrow runs upwards.
 #[inline]
 fn stops(word: u64) -> u64 {
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
+    let quote = word ^ (ONES * u64::from(b'"'));
+    let backslash = word ^ (ONES * u64::from(b'\\'));
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = quote.wrapping_sub(ONES) & !quote;
     let backslash = backslash.wrapping_sub(ONES) & !backslash;
@@ -65,7 +65,13 @@ pub fn scan(text: &[u8], start: usize, scratch: &mut Vec<u8>) -> Option<Scanned>
     escaped(text, start, at, high, scratch)
 }
 
-fn escaped(text: &[u8], start: usize, mut at: usize, mut high: bool, scratch: &mut Vec<u8>) -> Option<Scanned> {
+fn escaped(
+    text: &[u8],
+    start: usize,
+    mut at: usize,
+    mut high: bool,
+    scratch: &mut Vec<u8>,
+) -> Option<Scanned> {
     scratch.clear();
     let mut from = start;
     loop {

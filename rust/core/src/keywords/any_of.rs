@@ -1,6 +1,5 @@
 //! `anyOf` (2020-12 Core 10.2.1.2).
 
-use crate::schema::discriminator::{Choice, Tags};
 use super::{Behaviour, Check, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
@@ -9,6 +8,7 @@ use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{NONE, Node, NodeId, TRUE};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope, Tables};
+use crate::schema::discriminator::{Choice, Tags};
 use crate::schema::draft::Draft;
 
 /// Schemas of which one at least must accept the value.

@@ -38,7 +38,8 @@ pub(crate) fn compile<'a, H: Host<'a>>(
         scope.get(keyword).map_or(Ok(default), |value| count_of(scope, keyword, value))
     };
     let (min, max) = (bound(Keyword::MinContains, 1)?, bound(Keyword::MaxContains, usize::MAX)?);
-    let rule = Rule::Contains(Contains { node, min, max, evaluates: scope.dialect.draft >= DraftName::D2020 });
+    let rule =
+        Rule::Contains(Contains { node, min, max, evaluates: scope.dialect.draft >= DraftName::D2020 });
     draft.checks.push(Check { kinds: kinds::ARRAY, keyword: Keyword::Contains, rule });
     Ok(())
 }
@@ -70,7 +71,8 @@ impl Contains {
 impl Behaviour for Contains {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         let enough = if self.max == usize::MAX { self.min } else { self.max.saturating_add(1) };
-        value.kind() != Kind::Array || (self.min..=self.max).contains(&self.matches(run, value, enough.max(1)))
+        value.kind() != Kind::Array
+            || (self.min..=self.max).contains(&self.matches(run, value, enough.max(1)))
             || (self.min == 0 && self.max == usize::MAX)
     }
 

@@ -10,7 +10,11 @@ use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
 
-fn text<'a, I: Instance<'a>>(scope: &Scope<'_, I>, keyword: Keyword, value: I) -> Result<&'a str, SchemaError> {
+fn text<'a, I: Instance<'a>>(
+    scope: &Scope<'_, I>,
+    keyword: Keyword,
+    value: I,
+) -> Result<&'a str, SchemaError> {
     match value.kind() {
         Kind::String => Ok(value.text()),
         kind => Err(scope.error(keyword, format!("Expected a string, got {}", kind.word()))),
@@ -70,7 +74,12 @@ fn is_content(content: Content, text: &str) -> bool {
 }
 
 /// Says that a string's content is not what it should be.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &StringRule,
+    value: I,
+) {
     if is_valid(rule.content, value.text()) {
         return;
     }

@@ -16,7 +16,9 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     let own = scope.get(Keyword::Definitions).is_some_and(|v| v.identity() == value.identity());
     let keyword = if own { Keyword::Definitions } else { Keyword::Defs };
     if value.kind() != Kind::Object {
-        return Err(scope.error(keyword, format!("Expected an object of schemas, got {}", value.kind().word())));
+        return Err(
+            scope.error(keyword, format!("Expected an object of schemas, got {}", value.kind().word()))
+        );
     }
     let place = scope.place.then(keyword.name());
     value.members(|key, schema| {

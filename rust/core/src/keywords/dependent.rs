@@ -12,11 +12,13 @@ use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
 
+type Names = Box<[Box<str>]>;
+
 /// Names that a present name asks for.
 #[derive(Clone, Debug)]
 pub struct DependentRequired {
     keyword: Keyword,
-    rows: Box<[(Box<str>, Box<[Box<str>]>)]>,
+    rows: Box<[(Box<str>, Names)]>,
 }
 
 /// Schemas that a present name asks for.
@@ -120,7 +122,8 @@ impl Behaviour for DependentRequired {
     }
 
     fn heap_size(&self) -> usize {
-        let names = |names: &[Box<str>]| names.iter().map(|name| size_of::<Box<str>>() + name.len()).sum::<usize>();
+        let names =
+            |names: &[Box<str>]| names.iter().map(|name| size_of::<Box<str>>() + name.len()).sum::<usize>();
         self.rows.iter().map(|(trigger, row)| size_of_val(row) + trigger.len() + 16 + names(row)).sum()
     }
 }
@@ -154,7 +157,10 @@ impl Behaviour for DependentSchemas {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        self.rows.iter().filter(|(trigger, _)| value.member(0, trigger).is_some()).for_each(|(_, node)| visit(*node));
+        self.rows
+            .iter()
+            .filter(|(trigger, _)| value.member(0, trigger).is_some())
+            .for_each(|(_, node)| visit(*node));
     }
 
     fn heap_size(&self) -> usize {

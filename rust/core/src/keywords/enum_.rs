@@ -104,7 +104,12 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 }
 
 /// Says that a string is none of the allowed ones.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &StringRule,
+    value: I,
+) {
     if rule.set == NONE {
         return;
     }

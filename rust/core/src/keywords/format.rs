@@ -29,7 +29,12 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 }
 
 /// Says that a string is not in the format.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &StringRule,
+    value: I,
+) {
     if let Some(format) = rule.format.filter(|format| !format.is_valid(value.text())) {
         run.issue(at, Some(Keyword::Format), value, Detail::Format(format.name()));
     }

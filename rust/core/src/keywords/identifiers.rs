@@ -40,8 +40,11 @@ pub(crate) fn anchor<'a, H: Host<'a>>(
     if value.kind() == Kind::String && starts && rest {
         return Ok(());
     }
-    let keyword =
-        if scope.get(Keyword::Anchor).is_some_and(|own| own.identity() == value.identity()) { Keyword::Anchor } else { Keyword::DynamicAnchor };
+    let keyword = if scope.get(Keyword::Anchor).is_some_and(|own| own.identity() == value.identity()) {
+        Keyword::Anchor
+    } else {
+        Keyword::DynamicAnchor
+    };
     Err(scope.error(keyword, "Expected an anchor name: a letter or _, then letters, digits, -, _ and ."))
 }
 

@@ -33,7 +33,12 @@ pub(crate) fn max_items<'a, H: Host<'a>>(
 }
 
 /// Says that an array has too few or too many items.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ArrayRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &ArrayRule,
+    value: I,
+) {
     let len = value.len();
     if len < rule.min {
         run.issue(at, Some(Keyword::MinItems), value, Detail::Count(rule.min, len));

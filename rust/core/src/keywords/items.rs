@@ -30,8 +30,11 @@ pub(crate) fn items<'a, H: Host<'a>>(
 ) -> Result<(), SchemaError> {
     let array = value.kind() == Kind::Array;
     if array && scope.dialect.draft < DraftName::D2020 {
-        let prefix: Box<[NodeId]> =
-            if value.is_empty() { Box::new([]) } else { all_of::schemas(compiler, scope, Keyword::Items, value)? };
+        let prefix: Box<[NodeId]> = if value.is_empty() {
+            Box::new([])
+        } else {
+            all_of::schemas(compiler, scope, Keyword::Items, value)?
+        };
         draft.array().prefix = prefix;
         draft.array().words = ("additionalItems", "items");
         return Ok(());
@@ -60,7 +63,12 @@ pub(crate) fn additional_items<'a, H: Host<'a>>(
 }
 
 /// Lists what is wrong with an array's items.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ArrayRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &ArrayRule,
+    value: I,
+) {
     let (rest_word, prefix_word) = rule.words;
     if rule.rest == FALSE && value.len() > rule.prefix.len() {
         let keyword = Keyword::lookup(rest_word);

@@ -48,7 +48,12 @@ pub(crate) fn max_length<'a, H: Host<'a>>(
 }
 
 /// Says that a string is too short or too long.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &StringRule,
+    value: I,
+) {
     let chars = value.chars();
     if chars < rule.min {
         run.issue(at, Some(Keyword::MinLength), value, Detail::Count(rule.min, chars));

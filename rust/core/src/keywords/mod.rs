@@ -222,7 +222,13 @@ pub trait Behaviour {
     /// The schemas that apply to the same value.
     fn in_place(&self, _visit: &mut dyn FnMut(NodeId)) {}
     /// The schemas that apply to the same value whenever the value is valid: where defaults are looked for.
-    fn applied<'a, I: Instance<'a>>(&self, _run: &mut Checker<'_>, _value: I, _visit: &mut dyn FnMut(NodeId)) {}
+    fn applied<'a, I: Instance<'a>>(
+        &self,
+        _run: &mut Checker<'_>,
+        _value: I,
+        _visit: &mut dyn FnMut(NodeId),
+    ) {
+    }
     /// The schemas of which one must accept the value.
     fn alternatives(&self) -> Option<&[NodeId]> {
         None

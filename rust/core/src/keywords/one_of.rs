@@ -1,7 +1,6 @@
 //! `oneOf` (2020-12 Core 10.2.1.3).
 
 use super::any_of::{ByKind, kinds_of};
-use crate::schema::discriminator::{Choice, Tags};
 use super::{Behaviour, Check, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
@@ -11,6 +10,7 @@ use crate::issue::Detail;
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope, Tables};
+use crate::schema::discriminator::{Choice, Tags};
 use crate::schema::draft::Draft;
 
 /// Schemas of which exactly one must accept the value.

@@ -20,7 +20,8 @@ pub(crate) fn pattern<'a, H: Host<'a>>(
         return Ok(u32::try_from(at).unwrap_or(NONE));
     }
     let limit = compiler.options.limits.regex_steps;
-    let pattern = Pattern::compile(source, limit).map_err(|error| format!("Expected an ECMA-262 pattern: {error}"))?;
+    let pattern =
+        Pattern::compile(source, limit).map_err(|error| format!("Expected an ECMA-262 pattern: {error}"))?;
     Ok(push(&mut compiler.tables.patterns, pattern))
 }
 
@@ -40,7 +41,12 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 }
 
 /// Says that a string does not match.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &StringRule,
+    value: I,
+) {
     if rule.pattern == NONE {
         return;
     }

@@ -39,7 +39,9 @@ pub(crate) fn mention<'a, H: Host<'a>>(
     name: &str,
 ) -> usize {
     let names = &compiler.tables.names;
-    let is = |property: &Property| names[property.start as usize..(property.start + property.len) as usize] == *name;
+    let is = |property: &Property| {
+        names[property.start as usize..(property.start + property.len) as usize] == *name
+    };
     match object.properties.iter().position(is) {
         Some(at) => at,
         None => add(compiler, object, name),
@@ -82,7 +84,8 @@ pub(crate) fn properties<'a, H: Host<'a>>(
                 let at = add(compiler, draft.object(), name);
                 draft.object().properties[at].declared = node;
                 if let Some(default) = schema.member(0, "default") {
-                    let token = if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
+                    let token =
+                        if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
                     let row = (Value::copy_of(default), token);
                     draft.object().properties[at].default = push(&mut compiler.tables.defaults, row);
                 }
@@ -135,7 +138,12 @@ pub(crate) fn additional_properties<'a, H: Host<'a>>(
 }
 
 /// Lists what is wrong with an object's members.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ObjectRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &ObjectRule,
+    value: I,
+) {
     let plan = run.plan();
     let properties = plan.properties_of(rule);
     value.members(|key, item| {
@@ -148,7 +156,11 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
             && properties[found].declared != NONE
         {
             named = true;
-            run.node(&child.under(Keyword::Properties.name(), Token::Known(known)), properties[found].declared, item);
+            run.node(
+                &child.under(Keyword::Properties.name(), Token::Known(known)),
+                properties[found].declared,
+                item,
+            );
         }
         for (pattern, node) in &rule.patterns {
             match plan.patterns[*pattern as usize].is_match(name) {
@@ -168,7 +180,11 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
             if rule.additional == FALSE {
                 run.issue(at, Some(Keyword::AdditionalProperties), value, Detail::Unexpected(name.into()));
             } else {
-                run.node(&child.under(Keyword::AdditionalProperties.name(), Token::None), rule.additional, item);
+                run.node(
+                    &child.under(Keyword::AdditionalProperties.name(), Token::None),
+                    rule.additional,
+                    item,
+                );
             }
         }
         run.wants_more()

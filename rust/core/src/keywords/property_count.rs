@@ -33,7 +33,12 @@ pub(crate) fn max_properties<'a, H: Host<'a>>(
 }
 
 /// Says that an object has too few or too many members.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ObjectRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &ObjectRule,
+    value: I,
+) {
     let len = value.len();
     if len < rule.min {
         run.issue(at, Some(Keyword::MinProperties), value, Detail::Count(rule.min, len));

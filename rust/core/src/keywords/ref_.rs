@@ -31,7 +31,9 @@ pub(crate) fn resolved<'a, H: Host<'a>>(
     let target = compiler.references.resolve(compiler.host, reference, scope.resource)?;
     let Some(target) = target else {
         let quoted = crate::issue::quoted(reference);
-        return Err(scope.error(keyword, format!("The reference {quoted} leads to no schema; nothing is fetched")));
+        return Err(
+            scope.error(keyword, format!("The reference {quoted} leads to no schema; nothing is fetched"))
+        );
     };
     let resource = target.resource;
     Ok((compiler.target(target.schema, resource, target.place)?, resource))

@@ -66,7 +66,12 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 }
 
 /// Says which required members are missing, each at its own path.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &ObjectRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &ObjectRule,
+    value: I,
+) {
     let plan = run.plan();
     let properties = plan.properties_of(rule);
     let mut seen = Seen::default();

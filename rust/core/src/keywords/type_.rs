@@ -47,7 +47,8 @@ pub(crate) fn compile<'a, H: Host<'a>>(
             let mut seen = 0u8;
             let mut refused = None;
             value.items(|_, item| {
-                let position = WORDS.iter().position(|(text, _)| item.kind() == Kind::String && *text == item.text());
+                let position =
+                    WORDS.iter().position(|(text, _)| item.kind() == Kind::String && *text == item.text());
                 refused = match position {
                     None => Some(unknown(item)),
                     Some(at) if seen & (1 << at) != 0 => {

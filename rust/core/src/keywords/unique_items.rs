@@ -27,7 +27,9 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     value: H::Instance,
 ) -> Result<(), SchemaError> {
     if value.kind() != Kind::Bool {
-        return Err(scope.error(Keyword::UniqueItems, format!("Expected a boolean, got {}", value.kind().word())));
+        return Err(
+            scope.error(Keyword::UniqueItems, format!("Expected a boolean, got {}", value.kind().word()))
+        );
     }
     if value.boolean() {
         let rule = Rule::UniqueItems(UniqueItems);

@@ -14,8 +14,7 @@ use crate::instance::{Instance, Key, Kind, kinds};
 use crate::keywords::{self, Check, Keyword};
 use crate::limits::Limits;
 use crate::plan::{
-    ArrayRule, FALSE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule,
-    StringSet, TRUE,
+    ArrayRule, FALSE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, StringSet, TRUE,
 };
 use crate::schema::pattern::Pattern;
 use crate::value::Value;
@@ -172,7 +171,11 @@ const EAGER_DEPTH: usize = 40;
 ///
 /// # Errors
 /// When a keyword's value is malformed, a reference leads nowhere or in a circle, or a pattern is no ECMA-262 pattern.
-pub fn compile<'a, H: Host<'a>>(schema: H::Instance, host: &mut H, options: Options) -> Result<Plan, SchemaError> {
+pub fn compile<'a, H: Host<'a>>(
+    schema: H::Instance,
+    host: &mut H,
+    options: Options,
+) -> Result<Plan, SchemaError> {
     let depth_limit = options.limits.depth;
     let mut compiler = Compiler {
         host,
@@ -227,7 +230,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             Kind::Object => {
                 self.depth += 1;
                 if self.depth > self.options.limits.depth {
-                    let message = format!("The schema is nested deeper than {} levels", self.options.limits.depth);
+                    let message =
+                        format!("The schema is nested deeper than {} levels", self.options.limits.depth);
                     return Err(SchemaError { message, schema_path: place.pointer(), keyword: None });
                 }
                 let node = self.object_schema(place, schema, resource, reserved);
@@ -613,7 +617,8 @@ impl Mark {
     }
 
     fn rewind(&self, tables: &mut Tables) {
-        let [nodes, strings, numbers, arrays, objects, properties, slots, checks, patterns, sets, defaults] = self.lengths;
+        let [nodes, strings, numbers, arrays, objects, properties, slots, checks, patterns, sets, defaults] =
+            self.lengths;
         tables.nodes.truncate(nodes);
         tables.strings.truncate(strings);
         tables.numbers.truncate(numbers);

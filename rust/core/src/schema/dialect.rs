@@ -80,7 +80,10 @@ impl Dialect {
     /// The dialect with this name or meta-schema URI (with or without an empty fragment).
     pub fn named(name: &str) -> Option<Self> {
         let name = name.strip_suffix('#').unwrap_or(name);
-        DRAFTS.iter().find(|(_, short, uri)| *short == name || *uri == name).map(|(draft, _, _)| Self::of(*draft))
+        DRAFTS
+            .iter()
+            .find(|(_, short, uri)| *short == name || *uri == name)
+            .map(|(draft, _, _)| Self::of(*draft))
     }
 
     /// The names that [`Self::named`] knows, for messages.

@@ -58,7 +58,9 @@ impl Tags {
             .iter()
             .enumerate()
             .filter(|(_, branch)| for_objects(branch))
-            .map(|(at, branch)| Some((at, tables.objects.get(tables.nodes[*branch as usize].object as usize)?)))
+            .map(|(at, branch)| {
+                Some((at, tables.objects.get(tables.nodes[*branch as usize].object as usize)?))
+            })
             .collect();
         let rules = rules.filter(|rules| rules.len() > 1)?;
         let first = rules[0].1;
@@ -78,7 +80,9 @@ impl Tags {
             let at = own.iter().position(|property| text(property.start, property.len) == name)?;
             required &= own[at].required;
             match constants(tables, rule, at)? {
-                Constants::Strings(set) => members.extend(set.members.iter().map(|(tag, _)| (tag.clone(), *branch))),
+                Constants::Strings(set) => {
+                    members.extend(set.members.iter().map(|(tag, _)| (tag.clone(), *branch)))
+                }
                 Constants::Integers(tags) => integers.extend(tags.into_iter().map(|tag| (tag, *branch))),
             }
         }
@@ -90,7 +94,13 @@ impl Tags {
             return None;
         }
         let set = StringSet::new(members.into(), false);
-        Some(Box::new(Self { name: name.into(), token: property.token, set, integers: integers.into(), required }))
+        Some(Box::new(Self {
+            name: name.into(),
+            token: property.token,
+            set,
+            integers: integers.into(),
+            required,
+        }))
     }
 
     /// What the discriminator says of an object.
@@ -101,7 +111,9 @@ impl Tags {
             Some(tag) => {
                 let branch = match tag.kind() {
                     Kind::String => self.set.find(tag.text().as_bytes()),
-                    Kind::Integer | Kind::Float => tag.number().to_i64().and_then(|number| self.branch_of(number)),
+                    Kind::Integer | Kind::Float => {
+                        tag.number().to_i64().and_then(|number| self.branch_of(number))
+                    }
                     _ => None,
                 };
                 branch.map_or(Choice::NoBranch, Choice::Branch)

@@ -48,7 +48,14 @@ pub struct Draft {
 
 impl std::default::Default for ObjectDraft {
     fn default() -> Self {
-        Self { properties: Vec::new(), patterns: Vec::new(), additional: TRUE, has_additional: false, min: 0, max: usize::MAX }
+        Self {
+            properties: Vec::new(),
+            patterns: Vec::new(),
+            additional: TRUE,
+            has_additional: false,
+            min: 0,
+            max: usize::MAX,
+        }
     }
 }
 
@@ -60,13 +67,27 @@ impl std::default::Default for StringRule {
 
 impl std::default::Default for NumberRule {
     fn default() -> Self {
-        Self { integral: false, int_min: i64::MIN, int_max: i64::MAX, min: None, max: None, multiple_of: None }
+        Self {
+            integral: false,
+            int_min: i64::MIN,
+            int_max: i64::MAX,
+            min: None,
+            max: None,
+            multiple_of: None,
+        }
     }
 }
 
 impl std::default::Default for ArrayRule {
     fn default() -> Self {
-        Self { min: 0, max: usize::MAX, prefix: Box::new([]), rest: TRUE, has_rest: false, words: ("items", "prefixItems") }
+        Self {
+            min: 0,
+            max: usize::MAX,
+            prefix: Box::new([]),
+            rest: TRUE,
+            has_rest: false,
+            words: ("items", "prefixItems"),
+        }
     }
 }
 
@@ -184,10 +205,7 @@ pub fn join_strings(a: &StringRule, b: &StringRule) -> Option<StringRule> {
         (_, true) => a.content,
         _ => return None,
     };
-    let format = match (a.format, b.format) {
-        (None, other) | (other, None) => other,
-        _ => return None,
-    };
+    let ((None, format) | (format, None)) = (a.format, b.format) else { return None };
     Some(StringRule {
         min: a.min.max(b.min),
         max: a.max.min(b.max),

@@ -36,7 +36,13 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     }
 
     /// What a member of this name must satisfy under an object's keywords, apart from `properties`.
-    fn beside_properties(&self, object: &ObjectDraft, name: &str, declared: bool, limit: &mut bool) -> Vec<NodeId> {
+    fn beside_properties(
+        &self,
+        object: &ObjectDraft,
+        name: &str,
+        declared: bool,
+        limit: &mut bool,
+    ) -> Vec<NodeId> {
         let mut nodes = Vec::new();
         for (pattern, node) in &object.patterns {
             match self.tables.patterns[*pattern as usize].is_match(name) {
@@ -158,7 +164,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let object = match (draft.object.clone(), self.object_draft(&node)) {
             (None, other) => other,
             (Some(own), None) => Some(own),
-            (Some(own), Some(other)) if can_join_objects(&own, &other) => Some(self.join_objects(own, other)),
+            (Some(own), Some(other)) if can_join_objects(&own, &other) => {
+                Some(self.join_objects(own, &other))
+            }
             _ => return false,
         };
         draft.types &= node.types;
@@ -184,7 +192,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         })
     }
 
-    fn join_objects(&mut self, mut own: ObjectDraft, other: ObjectDraft) -> ObjectDraft {
+    fn join_objects(&mut self, mut own: ObjectDraft, other: &ObjectDraft) -> ObjectDraft {
         let name_of = |names: &str, property: &Property| {
             names[property.start as usize..(property.start + property.len) as usize].to_owned()
         };
@@ -228,14 +236,14 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
 
     /// Refuses circles of schemas that apply to the same value: they would never end (2020-12 Core 9.4.1).
     fn refuse_circles(&self) -> Result<(), SchemaError> {
-        if self.tables.places.len() < 2 && !self.tables.checks.iter().any(|check| check.rule.refers()) {
-            return Ok(());
-        }
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
             Open,
             Done,
+        }
+        if self.tables.places.len() < 2 && !self.tables.checks.iter().any(|check| check.rule.refers()) {
+            return Ok(());
         }
         let mut marks = vec![Mark::New; self.tables.nodes.len()];
         for start in 0..self.tables.nodes.len() {
@@ -250,7 +258,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                     Mark::Open => {
                         let place = self.tables.places.iter().find(|(node, _)| *node as usize == at);
                         return Err(SchemaError {
-                            message: "The references form a circle that never reaches into the value".to_owned(),
+                            message: "The references form a circle that never reaches into the value"
+                                .to_owned(),
                             schema_path: place.map(|(_, place)| place.to_string()).unwrap_or_default(),
                             keyword: Some("$ref"),
                         });
@@ -260,7 +269,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 marks[at] = Mark::Open;
                 stack.push((at, true));
                 let node = &self.tables.nodes[at];
-                let checks = &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
+                let checks =
+                    &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
                 for check in checks {
                     check.rule.in_place(&mut |next| {
                         if marks[next as usize] != Mark::Done {
@@ -286,7 +296,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let nodes = &self.tables.nodes;
         let mut narrowed: Vec<u8> = nodes.iter().map(|node| node.types).collect();
         for (id, node) in nodes.iter().enumerate() {
-            for check in &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize] {
+            for check in &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize]
+            {
                 narrowed[id] &= check.rule.accepted_kinds(nodes);
             }
         }
@@ -341,7 +352,10 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         }
         if let Some(rule) = rule(&self.tables.objects, node.object) {
             let properties = &self.tables.properties[rule.first as usize..(rule.first + rule.count) as usize];
-            properties.iter().filter(|property| property.declared != NONE).for_each(|property| visit(property.declared));
+            properties
+                .iter()
+                .filter(|property| property.declared != NONE)
+                .for_each(|property| visit(property.declared));
             rule.patterns.iter().for_each(|(_, node)| visit(*node));
             visit(rule.additional);
         }

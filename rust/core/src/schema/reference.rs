@@ -70,7 +70,13 @@ impl<'a, I: Instance<'a>> References<I> {
         &self.resources[usize::from(id)]
     }
 
-    fn add(&mut self, uri: String, root: I, dialect: Dialect, place: String) -> Result<ResourceId, SchemaError> {
+    fn add(
+        &mut self,
+        uri: String,
+        root: I,
+        dialect: Dialect,
+        place: String,
+    ) -> Result<ResourceId, SchemaError> {
         let id = ResourceId::try_from(self.resources.len()).map_err(|_| SchemaError {
             message: "The schema has more than 65535 resources with their own $id".to_owned(),
             schema_path: place.clone(),
@@ -85,6 +91,9 @@ impl<'a, I: Instance<'a>> References<I> {
     }
 
     /// Adds a document found at `location` (empty for the schema itself).
+    ///
+    /// # Errors
+    /// When its `$schema` is not known, or a resource in it is malformed.
     pub fn add_document<H: Host<'a, Instance = I>>(
         &mut self,
         host: &mut H,
@@ -92,7 +101,7 @@ impl<'a, I: Instance<'a>> References<I> {
         root: I,
         default: Dialect,
     ) -> Result<ResourceId, SchemaError> {
-        let dialect = self.dialect_of(host, root, default, "")?;
+        let dialect = Self::dialect_of(host, root, default, "")?;
         let own = id_of(root, dialect).map(|id| uri::resolve(location, uri::split_fragment(id).0));
         let id = self.add(own.unwrap_or_else(|| location.to_owned()), root, dialect, String::new())?;
         if !location.is_empty() {
@@ -103,7 +112,6 @@ impl<'a, I: Instance<'a>> References<I> {
 
     /// The dialect that `$schema` names, with the vocabularies of its meta-schema.
     fn dialect_of<H: Host<'a, Instance = I>>(
-        &mut self,
         host: &mut H,
         schema: I,
         default: Dialect,
@@ -132,12 +140,17 @@ impl<'a, I: Instance<'a>> References<I> {
             let document = host.retrieve(uri::split_fragment(&name).0)?.ok_or_else(unknown)?;
             chain.push(document);
             match document.member(0, "$schema") {
-                Some(next) if next.kind() == Kind::String && next.text() != name => next.text().clone_into(&mut name),
+                Some(next) if next.kind() == Kind::String && next.text() != name => {
+                    next.text().clone_into(&mut name);
+                }
                 _ => break (default, Some(document)),
             }
         };
-        let vocabulary = chain.first().copied().or(meta).and_then(|document| document.member(0, "$vocabulary"));
-        let Some(vocabulary) = vocabulary.filter(|value| value.kind() == Kind::Object) else { return Ok(base) };
+        let vocabulary =
+            chain.first().copied().or(meta).and_then(|document| document.member(0, "$vocabulary"));
+        let Some(vocabulary) = vocabulary.filter(|value| value.kind() == Kind::Object) else {
+            return Ok(base);
+        };
         let mut dialect = base.bare();
         let mut refused = None;
         vocabulary.members(|key, required| {
@@ -153,6 +166,9 @@ impl<'a, I: Instance<'a>> References<I> {
     }
 
     /// The resource whose root this subschema is, once its document is indexed.
+    ///
+    /// # Errors
+    /// When the document is malformed where it is read for the first time.
     pub fn resource_at<H: Host<'a, Instance = I>>(
         &mut self,
         host: &mut H,
@@ -203,9 +219,10 @@ impl<'a, I: Instance<'a>> References<I> {
         let mut inside = inside;
         let mut dialect = self.resource(inside).dialect;
         if depth > 0 && schema.member(0, "$schema").is_some() {
-            dialect = self.dialect_of(host, schema, dialect, place)?;
+            dialect = Self::dialect_of(host, schema, dialect, place)?;
         }
-        let plain_ref = !dialect.ref_has_siblings() && schema.member(0, "$ref").is_some_and(|v| v.kind() == Kind::String);
+        let plain_ref =
+            !dialect.ref_has_siblings() && schema.member(0, "$ref").is_some_and(|v| v.kind() == Kind::String);
         if plain_ref {
             return Ok(());
         }
@@ -222,7 +239,8 @@ impl<'a, I: Instance<'a>> References<I> {
             }
         }
         if dialect.draft >= Draft::D2019 {
-            let text = |word: &str| schema.member(0, word).filter(|v| v.kind() == Kind::String).map(Instance::text);
+            let text =
+                |word: &str| schema.member(0, word).filter(|v| v.kind() == Kind::String).map(Instance::text);
             if let Some(anchor) = text("$anchor") {
                 self.anchor(inside, anchor, schema, place);
             }
@@ -263,7 +281,6 @@ impl<'a, I: Instance<'a>> References<I> {
     ) -> Result<(), SchemaError> {
         let mut children: Vec<(String, I)> = Vec::new();
         match (subschemas, value.kind()) {
-            (Subschemas::None, _) => return Ok(()),
             (Subschemas::One | Subschemas::OneOrList, Kind::Object) => {
                 return self.index(host, value, inside, place, depth + 1);
             }
@@ -296,6 +313,9 @@ impl<'a, I: Instance<'a>> References<I> {
     }
 
     /// Where a reference leads, seen from a resource. None where it leads nowhere.
+    ///
+    /// # Errors
+    /// When the document it leads to is malformed, or the registry failed.
     pub fn resolve<H: Host<'a, Instance = I>>(
         &mut self,
         host: &mut H,

@@ -110,15 +110,12 @@ pub fn percent_decoded(text: &str) -> std::borrow::Cow<'_, str> {
     let mut at = 0;
     while at < bytes.len() {
         let escape = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
+        if let Some(byte) = escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            out.push(byte);
+            at += 3;
+        } else {
+            out.push(bytes[at]);
+            at += 1;
         }
     }
     String::from_utf8_lossy(&out).into_owned().into()

@@ -87,7 +87,8 @@ impl Parsed {
     /// is not regular itself and could refer to another.
     pub(super) fn into_conjunction(self) -> Result<Vec<(Self, bool)>, Self> {
         let Node::Concat(nodes) = &self.node else { return Err(self) };
-        let looks = nodes.iter().skip(1).take_while(|node| matches!(node, Node::Look { behind: false, .. })).count();
+        let looks =
+            nodes.iter().skip(1).take_while(|node| matches!(node, Node::Look { behind: false, .. })).count();
         let regular = |node: &Node| match node {
             Node::Look { node, .. } => !node.needs_backtracking(),
             node => !node.needs_backtracking(),
