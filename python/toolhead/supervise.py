@@ -128,10 +128,12 @@ class _Thread:
 
     def leave(self, left_behind: Callable[[asyncio.Future[Any]], object] | None) -> None:
         self.is_left = True
-        if not self.future.done():
-            self.future.add_done_callback(_seen)
-            if left_behind is not None:
-                left_behind(self.future)
+        if self.future.done():
+            _seen(self.future)
+            return
+        self.future.add_done_callback(_seen)
+        if left_behind is not None:
+            left_behind(self.future)
 
 
 def body_now(tool: Tool[Any, Any], value: object, context: ToolExecutionContext) -> Any:
