@@ -68,6 +68,7 @@ class Screen:
         self.calls: dict[str, CallView] = {}
         self._early: dict[str, list[str]] = {}  # hooks of calls that are not shown yet
         self._drawn = 0
+        self._left = False  # whoever read the output went away
 
     def scene(self, title: str, note: str, origin: str = "") -> None:
         """A new step begins."""
@@ -124,6 +125,8 @@ class Screen:
                 self._line(view, "hooks", ", ".join(_times(*hook) for hook in view.hooks.items()), "")
         self._drawn = 0
         self._print([])
+        if self._left:
+            raise BrokenPipeError
 
     def say(self, text: str = "", style: str = "") -> None:
         """A line on its own."""
@@ -145,11 +148,11 @@ class Screen:
         if not whole:
             lines = lines[-(rows - 2) :]
         if self._drawn:
-            self.out.write(f"\x1b[{self._drawn}F\x1b[0J")
+            self._write(f"\x1b[{self._drawn}F\x1b[0J")
         for line in lines:
             self._print(line, columns - 1)
         self._drawn = len(lines)
-        self.out.flush()
+        self._flush()
 
     def _print(self, parts: list[tuple[str, str]], width: int | None = None) -> None:
         """One line, cut at `width` columns."""
@@ -161,9 +164,24 @@ class Screen:
                 shown = cut(shown, left)
                 left -= columns_of(shown)
             made.append(f"\x1b[{STYLES[style]}m{shown}\x1b[0m" if self.colours and style and shown else shown)
-        self.out.write("".join(made).rstrip() + "\n")
+        self._write("".join(made).rstrip() + "\n")
         if not self.live:
-            self.out.flush()
+            self._flush()
+
+    def _write(self, text: str) -> None:
+        # A hook writes too, and what a hook raises is logged: a closed pipe is kept for `end` to tell.
+        if not self._left:
+            try:
+                self.out.write(text)
+            except BrokenPipeError:
+                self._left = True
+
+    def _flush(self) -> None:
+        if not self._left:
+            try:
+                self.out.flush()
+            except BrokenPipeError:
+                self._left = True
 
 
 def fields(value: Any) -> list[tuple[str, str]]:

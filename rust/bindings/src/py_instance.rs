@@ -51,7 +51,7 @@ impl PyValue<'_> {
 
 #[cold]
 fn string_kind(text: Raw<'_>) -> Kind {
-    if text.text().is_some() { Kind::String } else { Kind::Foreign }
+    if text.has_surrogate() { Kind::Foreign } else { Kind::String }
 }
 
 #[inline]
@@ -62,7 +62,7 @@ fn float_kind(value: Raw<'_>) -> Kind {
 #[inline]
 fn is_plain_key(key: Raw<'_>) -> bool {
     (key.exact() == Builtin::Str || key.inherited() == Builtin::Str)
-        && (key.is_compact_ascii() || key.text().is_some())
+        && (key.is_compact_ascii() || !key.has_surrogate())
 }
 
 impl<'a> Instance<'a> for PyValue<'a> {

@@ -75,8 +75,7 @@ pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>
 pub(crate) fn utf8<'py>(py: Python<'py>, text: &str) -> Made<Bound<'py, PyAny>> {
     // The widest character is the one with the highest first byte, but for those below U+0800, told by two bytes.
     let bytes = text.as_bytes();
-    let highest = bytes.iter().copied().max().unwrap_or(0);
-    let continued = bytes.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
+    let (highest, continued) = toolhead_core::json::string::census(bytes);
     let length = bytes.len() - continued;
     let widest: u32 = match highest {
         0xF0.. => 0x10_FFFF,
@@ -91,39 +90,74 @@ pub(crate) fn utf8<'py>(py: Python<'py>, text: &str) -> Made<Bound<'py, PyAny>> 
         0xFF => {
             // SAFETY: the new str has `length` units of one byte, and nobody else has seen it.
             let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), length) };
-            fill(units, text, |unit| unit.to_le_bytes()[0]);
+            fill(units, text);
         }
         0xFFFF => {
             // SAFETY: the new str has `length` units of two bytes, aligned, and nobody else has seen it.
             let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u16>(), length) };
-            fill(units, text, |unit| u16::from_le_bytes([unit.to_le_bytes()[0], unit.to_le_bytes()[1]]));
+            fill(units, text);
         }
         _ => {
             // SAFETY: the new str has `length` units of four bytes, aligned, and nobody else has seen it.
             let units = unsafe { std::slice::from_raw_parts_mut(data.cast::<u32>(), length) };
-            fill(units, text, |unit| unit);
+            fill(units, text);
         }
     }
     Ok(made)
 }
 
-/// Writes the code points of a text, eight ASCII bytes at a time where they come so.
+/// A unit of a str's data. The character is known to fit.
+trait Unit: Copy {
+    fn of_byte(byte: u8) -> Self;
+    fn of(point: u32) -> Self;
+}
+
+impl Unit for u8 {
+    fn of_byte(byte: u8) -> Self {
+        byte
+    }
+    fn of(point: u32) -> Self {
+        point.to_le_bytes()[0]
+    }
+}
+
+impl Unit for u16 {
+    fn of_byte(byte: u8) -> Self {
+        Self::from(byte)
+    }
+    fn of(point: u32) -> Self {
+        let [low, high, ..] = point.to_le_bytes();
+        Self::from_le_bytes([low, high])
+    }
+}
+
+impl Unit for u32 {
+    fn of_byte(byte: u8) -> Self {
+        Self::from(byte)
+    }
+    fn of(point: u32) -> Self {
+        point
+    }
+}
+
+/// Writes the code points of a text, sixteen ASCII bytes at a time where they come so.
 #[inline]
-fn fill<T>(units: &mut [T], text: &str, unit: impl Fn(u32) -> T) {
+fn fill<T: Unit>(units: &mut [T], text: &str) {
     let bytes = text.as_bytes();
     let (mut from, mut to) = (0, 0);
-    while from < bytes.len() {
-        if let (Some(chunk), Some(slots)) =
-            (bytes[from..].first_chunk::<8>(), units[to..].first_chunk_mut::<8>())
-            && u64::from_ne_bytes(*chunk) & 0x8080_8080_8080_8080 == 0
+    while let Some(first) = bytes.get(from) {
+        if *first < 0x80
+            && let Some(chunk) = bytes[from..].first_chunk::<16>()
+            && let Some(slots) = units[to..].first_chunk_mut::<16>()
+            && chunk.iter().fold(0, |all, byte| all | byte) < 0x80
         {
-            for (slot, byte) in slots.iter_mut().zip(chunk) {
-                *slot = unit(u32::from(*byte));
+            for at in 0..16 {
+                slots[at] = T::of_byte(chunk[at]);
             }
-            (from, to) = (from + 8, to + 8);
+            (from, to) = (from + 16, to + 16);
             continue;
         }
-        let lead = u32::from(bytes[from]);
+        let lead = u32::from(*first);
         let more = |at: usize| bytes.get(from + at).map_or(0, |byte| u32::from(*byte) & 0x3F);
         let (point, width) = match lead {
             0..0x80 => (lead, 1),
@@ -132,7 +166,7 @@ fn fill<T>(units: &mut [T], text: &str, unit: impl Fn(u32) -> T) {
             _ => ((lead & 0x07) << 18 | more(1) << 12 | more(2) << 6 | more(3), 4),
         };
         if let Some(slot) = units.get_mut(to) {
-            *slot = unit(point);
+            *slot = T::of(point);
         }
         (from, to) = (from + width, to + 1);
     }

@@ -158,6 +158,32 @@ impl<'a> Raw<'a> {
         unsafe { ffi::PyUnicode_IS_COMPACT_ASCII(self.0.as_ptr()) != 0 }
     }
 
+    /// Holds a str half of a surrogate pair? Asked of strs that are not compact ASCII.
+    pub(crate) fn has_surrogate(self) -> bool {
+        // SAFETY: the object is a str or inherits from it; this makes its data ready where an old API left it undone.
+        if unsafe { ffi::PyUnicode_READY(self.0.as_ptr()) } != 0 {
+            // SAFETY: the interpreter is attached; the answer says no more than the error does.
+            unsafe { ffi::PyErr_Clear() };
+            return true;
+        }
+        // SAFETY: the object is a str whose data is ready.
+        let kind = unsafe { ffi::PyUnicode_KIND(self.0.as_ptr()) };
+        // SAFETY: as above.
+        let data = unsafe { ffi::PyUnicode_DATA(self.0.as_ptr()) };
+        let length = self.chars();
+        if kind == ffi::PyUnicode_1BYTE_KIND {
+            false
+        } else if kind == ffi::PyUnicode_2BYTE_KIND {
+            // SAFETY: a str of this kind holds `length` units of two bytes.
+            let units = unsafe { std::slice::from_raw_parts(data.cast::<u16>(), length) };
+            units.iter().fold(false, |found, unit| found | (*unit & 0xF800 == 0xD800))
+        } else {
+            // SAFETY: a str of this kind holds `length` units of four bytes.
+            let units = unsafe { std::slice::from_raw_parts(data.cast::<u32>(), length) };
+            units.iter().fold(false, |found, unit| found | (*unit & 0xFFFF_F800 == 0xD800))
+        }
+    }
+
     /// The number of code points of a str.
     #[inline]
     pub(crate) fn chars(self) -> usize {

@@ -27,7 +27,7 @@ pub struct Checker<'p> {
     /// Resources entered, for dynamic references.
     pub(crate) scope: Vec<u16>,
     branches: u32,
-    memo: HashMap<(NodeId, usize), bool>,
+    memo: Option<Box<HashMap<(NodeId, usize), bool>>>,
 }
 
 /// Does the plan accept the instance, as far as the schema looks? A schema that looks at nothing looks at everything.
@@ -46,7 +46,7 @@ pub fn is_valid_data<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
 impl<'p> Checker<'p> {
     /// A run that starts `depth` levels inside the instance.
     pub fn new(plan: &'p Plan, depth: usize) -> Self {
-        Self { plan, depth, levels: 0, scope: Vec::new(), branches: 0, memo: HashMap::new() }
+        Self { plan, depth, levels: 0, scope: Vec::new(), branches: 0, memo: None }
     }
 
     /// Does the node accept the value?
@@ -297,11 +297,11 @@ impl<'p> Checker<'p> {
             return self.node::<I, false>(id, value);
         }
         let key = (id, value.identity());
-        if let Some(verdict) = self.memo.get(&key) {
+        if let Some(verdict) = self.memo.as_ref().and_then(|memo| memo.get(&key)) {
             return *verdict;
         }
         let verdict = self.node::<I, false>(id, value);
-        self.memo.insert(key, verdict);
+        self.memo.get_or_insert_default().insert(key, verdict);
         verdict
     }
 

@@ -336,7 +336,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         if node.string != NONE {
             let rule = &self.plan.strings[node.string as usize];
             if rule.min > 0 || rule.max != usize::MAX {
-                let chars = content.len() - if scanned.ascii { 0 } else { continuation_bytes(content) };
+                let chars = content.len() - if scanned.ascii { 0 } else { string::census(content).1 };
                 if chars < rule.min || chars > rule.max {
                     return Err(Stop::Refused);
                 }
@@ -564,9 +564,4 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let value = self.value(TRUE)?;
         Ok(self.builder.insert(object, name, value)?)
     }
-}
-
-/// The bytes of a UTF-8 text that continue a character.
-fn continuation_bytes(text: &[u8]) -> usize {
-    text.iter().filter(|byte| **byte & 0xC0 == 0x80).count()
 }

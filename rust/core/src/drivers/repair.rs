@@ -36,11 +36,14 @@ pub fn repair<E: Edit>(
 ) -> Result<Option<Repaired<E::Value>>, E::Error> {
     let mut repair =
         Repair { run: Checker::new(plan, 0), edit, done: Vec::new(), place: String::new(), depth: 0 };
-    let types = plan.node(plan.root).types;
+    let root = plan.node(plan.root);
+    // Which of several schemas an empty root was meant for, nobody can say.
+    let is_choice = plan.checks_of(root).iter().any(|check| check.rule.alternatives().is_some());
+    let types = if is_choice { 0 } else { root.types };
     let start = match E::instance(value).kind() {
         // Nothing given where an object or array is wanted.
-        Kind::Null if types & kinds::NULL == 0 => repair.empty_root(types)?,
-        Kind::String if types & kinds::STRING == 0 && E::instance(value).text().trim().is_empty() => {
+        Kind::Null if root.types & kinds::NULL == 0 => repair.empty_root(types)?,
+        Kind::String if root.types & kinds::STRING == 0 && E::instance(value).text().trim().is_empty() => {
             repair.empty_root(types)?
         }
         _ => None,

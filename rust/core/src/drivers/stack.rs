@@ -1,7 +1,7 @@
 //! The values of unfinished arrays. The first ones need no allocation: most arrays of tool arguments are short.
 
 /// How many values are kept in place.
-const IN_PLACE: usize = 16;
+const IN_PLACE: usize = 8;
 
 /// A stack of values.
 #[derive(Debug)]

@@ -65,55 +65,91 @@ pub fn scan(text: &[u8], start: usize, scratch: &mut Vec<u8>) -> Option<Scanned>
     escaped(text, start, at, high, scratch)
 }
 
-fn escaped(
-    text: &[u8],
-    start: usize,
-    mut at: usize,
-    mut high: bool,
-    scratch: &mut Vec<u8>,
-) -> Option<Scanned> {
+/// The highest byte of a UTF-8 text, and how many of its bytes continue a character. Counted in bytes over short
+/// chunks, so that the loop runs on whole vectors.
+#[inline]
+pub fn census(text: &[u8]) -> (u8, usize) {
+    let (mut highest, mut continued) = (0, 0);
+    for chunk in text.chunks(128) {
+        let mut sum = 0u8;
+        for byte in chunk {
+            sum += u8::from(*byte & 0xC0 == 0x80);
+            highest = byte.max(&highest).to_owned();
+        }
+        continued += usize::from(sum);
+    }
+    (highest, continued)
+}
+
+/// What an escape of one letter stands for, 0 where it is none.
+const PLAIN_ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table[b'b' as usize] = 8;
+    table[b'f' as usize] = 12;
+    table[b'n' as usize] = b'\n';
+    table[b'r' as usize] = b'\r';
+    table[b't' as usize] = b'\t';
+    table
+};
+
+/// A string with escapes, from `at` on, where the first one stands. Whole words are copied before they are looked at:
+/// source code has an escape every few words, and what was copied too far is written over.
+fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut Vec<u8>) -> Option<Scanned> {
+    const SLACK: usize = 16;
     scratch.clear();
-    let mut from = start;
+    scratch.extend_from_slice(&text[start..at]);
+    let mut to = scratch.len();
+    let mut high = u64::from(high) << 7;
     loop {
-        scratch.extend_from_slice(&text[from..at]);
-        match text.get(at)? {
+        if scratch.len() < to + SLACK {
+            // Doubles, so that the bytes set to zero stay linear in the text.
+            scratch.resize((to + SLACK) * 2, 0);
+        }
+        if let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*chunk);
+            scratch[to..to + 8].copy_from_slice(chunk);
+            let found = stops(word);
+            if found == 0 {
+                high |= word & HIGHS;
+                (at, to) = (at + 8, to + 8);
+                continue;
+            }
+            let bits = found.trailing_zeros();
+            high |= word & ((1u64 << (bits & !7)) - 1) & HIGHS;
+            let plain = (bits / 8) as usize;
+            (at, to) = (at + plain, to + plain);
+        }
+        let byte = *text.get(at)?;
+        match byte {
             b'"' => break,
             b'\\' => {
-                at += 1;
-                let plain = match text.get(at)? {
-                    b'"' => b'"',
-                    b'\\' => b'\\',
-                    b'/' => b'/',
-                    b'b' => 8,
-                    b'f' => 12,
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    b'u' => {
-                        let (character, end) = unicode_escape(text, at + 1)?;
-                        let mut buffer = [0; 4];
-                        scratch.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
-                        high |= !character.is_ascii();
-                        at = end;
-                        from = at;
-                        let (next, run_high) = plain_run(text, at);
-                        high |= run_high;
-                        at = next;
-                        continue;
-                    }
-                    _ => return None,
-                };
-                scratch.push(plain);
-                at += 1;
-                from = at;
-                let (next, run_high) = plain_run(text, at);
-                high |= run_high;
-                at = next;
+                let letter = *text.get(at + 1)?;
+                let plain = PLAIN_ESCAPES[letter as usize];
+                if plain != 0 {
+                    scratch[to] = plain;
+                    (at, to) = (at + 2, to + 1);
+                } else if letter == b'u' {
+                    let (character, end) = unicode_escape(text, at + 2)?;
+                    high |= u64::from(!character.is_ascii()) << 7;
+                    to += character.encode_utf8(&mut scratch[to..to + 4]).len();
+                    at = end;
+                } else {
+                    return None;
+                }
             }
-            _ => return None,
+            0..0x20 => return None,
+            _ => {
+                high |= u64::from(byte & 0x80);
+                scratch[to] = byte;
+                (at, to) = (at + 1, to + 1);
+            }
         }
     }
-    Some(Scanned { plain: None, ascii: !high, end: at + 1 })
+    scratch.truncate(to);
+    Some(Scanned { plain: None, ascii: high == 0, end: at + 1 })
 }
 
 fn hex(text: &[u8], at: usize) -> Option<u32> {

@@ -325,6 +325,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 }
             });
         }
+        // Only references to references can lead back without end; a schema between them is seen by `refuse_circles`.
+        let resolving = std::mem::take(&mut self.resolving);
         if let Some(id) = reserved {
             self.open.push(id);
         }
@@ -340,6 +342,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         if reserved.is_some() {
             self.open.pop();
         }
+        self.resolving = resolving;
         Ok(self.finish(draft, reserved, resource))
     }
 
@@ -356,14 +359,6 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let key = (schema.identity(), resource);
         if let Some(node) = self.targets.get(&key) {
             return Ok(*node);
-        }
-        // A target that is nothing but another reference is that reference's target.
-        if self.resolving.contains(&key) {
-            return Err(SchemaError {
-                message: "The reference leads back to itself".to_owned(),
-                schema_path: place,
-                keyword: Some("$ref"),
-            });
         }
         let node = self.reserve();
         self.targets.insert(key, node);
