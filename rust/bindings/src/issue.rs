@@ -8,9 +8,10 @@ use pyo3::{PyTraverseError, PyVisit};
 use toolhead_core::instance::{Instance, Kind};
 use toolhead_core::issue::{Detail, Issue as CoreIssue, Name, Param, SchemaStep, Step, schema_pointer};
 use toolhead_core::keywords::Keyword;
-use toolhead_core::plan::Plan;
 use toolhead_core::schema::uri;
 
+use crate::compiled::Compiled;
+use crate::ffi::make;
 use crate::py_instance::PyValue;
 use crate::to_python;
 
@@ -28,7 +29,7 @@ pub(crate) struct Issue {
 enum What {
     /// By a plan.
     Found {
-        plan: Arc<Plan>,
+        compiled: Arc<Compiled>,
         schema_path: Vec<SchemaStep>,
         keyword: Option<Keyword>,
         kind: Kind,
@@ -47,13 +48,13 @@ enum What {
 impl Issue {
     pub(crate) fn found(
         py: Python<'_>,
-        plan: &Arc<Plan>,
+        compiled: &Arc<Compiled>,
         issue: CoreIssue<PyValue<'_>>,
     ) -> PyResult<Py<Self>> {
         let mut causes = Vec::with_capacity(issue.causes.len());
         for branch in issue.causes {
             let branch: PyResult<Vec<_>> =
-                branch.into_iter().map(|cause| Self::found(py, plan, cause)).collect();
+                branch.into_iter().map(|cause| Self::found(py, compiled, cause)).collect();
             causes.push(branch?);
         }
         let kind = issue.value.kind();
@@ -62,7 +63,7 @@ impl Issue {
             value: issue.value.0.to_bound(py).unbind(),
             causes,
             what: What::Found {
-                plan: Arc::clone(plan),
+                compiled: Arc::clone(compiled),
                 schema_path: issue.schema_path,
                 keyword: issue.keyword,
                 kind,
@@ -74,14 +75,31 @@ impl Issue {
 
     fn name<'n>(&'n self, name: &'n Name) -> &'n str {
         match (&self.what, name) {
-            (What::Found { plan, .. }, name) => name.text(plan),
+            (What::Found { compiled, .. }, name) => name.text(&compiled.plan),
             (What::Given { .. }, Name::Text(text)) => text,
             (What::Given { .. }, Name::Known(_)) => "",
         }
     }
 
+    /// A name as a str: the plan's own, where it knows the name.
+    fn key<'py>(&self, py: Python<'py>, name: &Name) -> Bound<'py, PyAny> {
+        match (&self.what, name) {
+            (What::Found { compiled, .. }, Name::Known(at)) => compiled.key(py, *at),
+            _ => PyString::new(py, self.name(name)).into_any(),
+        }
+    }
+
+    fn text(&self) -> String {
+        match &self.what {
+            What::Found { compiled, keyword, kind, detail, .. } => {
+                detail.message(*keyword, *kind, &compiled.plan)
+            }
+            What::Given { message, .. } => message.clone(),
+        }
+    }
+
     fn identity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        (self.path(py)?, self.keyword(), self.message(), self.schema_path()).into_pyobject(py)
+        (self.path(py)?, self.keyword(), self.text(), self.schema_path()).into_pyobject(py)
     }
 }
 
@@ -120,7 +138,7 @@ impl Issue {
         let mut steps = Vec::with_capacity(self.path.len());
         for step in &self.path {
             steps.push(match step {
-                Step::Key(name) => PyString::new(py, self.name(name)).into_any(),
+                Step::Key(name) => self.key(py, name),
                 Step::Index(index) => index.into_pyobject(py)?.into_any(),
             });
         }
@@ -151,18 +169,19 @@ impl Issue {
 
     /// What was expected and what was found, in one sentence without values of the data.
     #[getter]
-    fn message(&self) -> String {
-        match &self.what {
-            What::Found { plan, keyword, kind, detail, .. } => detail.message(*keyword, *kind, plan),
-            What::Given { message, .. } => message.clone(),
+    fn message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.text();
+        if text.is_ascii() {
+            return Ok(make::ascii(py, text.as_bytes())?);
         }
+        Ok(PyString::new(py, &text).into_any())
     }
 
     /// What was expected, in words.
     #[getter]
     fn expected(&self) -> String {
         match &self.what {
-            What::Found { plan, keyword, detail, .. } => detail.expected(*keyword, plan),
+            What::Found { compiled, keyword, detail, .. } => detail.expected(*keyword, &compiled.plan),
             What::Given { expected, .. } => expected.clone(),
         }
     }
@@ -171,7 +190,7 @@ impl Issue {
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (plan, keyword, detail) = match &self.what {
-            What::Found { plan, keyword, detail, .. } => (plan, keyword, detail),
+            What::Found { compiled, keyword, detail, .. } => (&compiled.plan, keyword, detail),
             What::Given { params, .. } => return Ok(params.bind(py).clone()),
         };
         let params = PyDict::new(py);
@@ -189,7 +208,7 @@ impl Issue {
     #[getter]
     fn schema_path(&self) -> String {
         match &self.what {
-            What::Found { plan, schema_path, .. } => schema_pointer(schema_path, plan),
+            What::Found { compiled, schema_path, .. } => schema_pointer(schema_path, &compiled.plan),
             What::Given { schema_path, .. } => schema_path.clone(),
         }
     }
@@ -209,13 +228,13 @@ impl Issue {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let pointer = PyString::new(py, &self.pointer()).repr()?;
-        let message = PyString::new(py, &self.message()).repr()?;
+        let message = PyString::new(py, &self.text()).repr()?;
         Ok(format!("Issue({pointer}, {message})"))
     }
 
     fn __str__(&self) -> String {
         let pointer = self.pointer();
-        if pointer.is_empty() { self.message() } else { format!("{} at {pointer}", self.message()) }
+        if pointer.is_empty() { self.text() } else { format!("{} at {pointer}", self.text()) }
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -238,7 +257,7 @@ impl Issue {
         let causes: PyResult<Vec<_>> = self.causes.iter().map(|branch| PyList::new(py, branch)).collect();
         let state = (
             self.path(py)?,
-            self.message(),
+            self.text(),
             self.keyword(),
             self.expected(),
             self.params(py)?,
@@ -278,12 +297,12 @@ pub(crate) fn _restore_issue(
 /// The issues of a plan's explanation as a Python list.
 pub(crate) fn list<'py>(
     py: Python<'py>,
-    plan: &Arc<Plan>,
+    compiled: &Arc<Compiled>,
     issues: Vec<CoreIssue<PyValue<'_>>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for issue in issues {
-        list.append(Issue::found(py, plan, issue)?)?;
+        list.append(Issue::found(py, compiled, issue)?)?;
     }
     Ok(list)
 }

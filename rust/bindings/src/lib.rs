@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 
 mod call_context;
+mod compiled;
 mod edit;
 mod errors;
 mod ffi;

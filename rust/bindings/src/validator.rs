@@ -15,6 +15,7 @@ use toolhead_core::plan::Plan;
 use toolhead_core::schema::compile::{self, Options};
 use toolhead_core::schema::dialect::{Dialect, Draft};
 
+use crate::compiled::Compiled;
 use crate::edit::PyEdit;
 use crate::errors::{self, Fault};
 use crate::ffi::method::UnaryMethod;
@@ -29,9 +30,7 @@ use crate::to_python::{self, PyBuilder};
 /// A compiled JSON Schema.
 #[pyclass(frozen, module = "toolhead", weakref)]
 pub(crate) struct Validator {
-    plan: Arc<Plan>,
-    /// The strs whose addresses are the plan's tokens; never changed, never given out.
-    keys: Box<[Py<PyString>]>,
+    compiled: Arc<Compiled>,
     schema: Py<PyAny>,
     dialect: Option<Py<PyString>>,
     formats: bool,
@@ -79,7 +78,7 @@ impl Validator {
         py: Python<'py>,
         value: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if !check::is_valid_data(&self.plan, PyValue(Raw::of(value))) {
+        if !check::is_valid_data(&self.compiled.plan, PyValue(Raw::of(value))) {
             return Ok(None);
         }
         self.with_defaults(py, value.clone()).map(Some)
@@ -92,7 +91,7 @@ impl Validator {
         text: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let text = text_of(text)?;
-        match decode(&self.plan, &text, &mut PyBuilder::new(py, &self.keys)) {
+        match decode(&self.compiled.plan, &text, &mut PyBuilder::new(py, &self.compiled.keys)) {
             Ok(decoded) => self.completed(py, decoded).map(Some),
             Err(Stop::Syntax | Stop::Refused) => Ok(None),
             Err(Stop::Host(raised)) => Err(raised.into()),
@@ -115,20 +114,21 @@ impl Validator {
 
     /// Whether no text at all stands for `{}`: the rule of the repair driver for an empty root.
     pub(crate) fn wants_object(&self) -> bool {
-        self.plan.node(self.plan.root).types & (kinds::OBJECT | kinds::NULL | kinds::STRING) == kinds::OBJECT
+        self.compiled.plan.node(self.compiled.plan.root).types & (kinds::OBJECT | kinds::NULL | kinds::STRING)
+            == kinds::OBJECT
     }
 
     fn with_defaults<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if self.plan.defaults.is_empty() {
+        if self.compiled.plan.defaults.is_empty() {
             return Ok(value);
         }
         let mut edit = PyEdit::new(py, self.limits.to_core());
-        Ok(defaults::fill(&self.plan, &mut edit, &value)?.unwrap_or(value))
+        Ok(defaults::fill(&self.compiled.plan, &mut edit, &value)?.unwrap_or(value))
     }
 
     fn list_issues<'py>(&self, value: &Bound<'py, PyAny>, limit: usize) -> PyResult<Bound<'py, PyList>> {
-        let issues = explain::issues(&self.plan, PyValue(Raw::of(value)), limit);
-        issue::list(value.py(), &self.plan, issues)
+        let issues = explain::issues(&self.compiled.plan, PyValue(Raw::of(value)), limit);
+        issue::list(value.py(), &self.compiled, issues)
     }
 
     fn refusal(&self, value: &Bound<'_, PyAny>) -> PyErr {
@@ -142,7 +142,7 @@ impl Validator {
     fn text_issues<'py>(&self, text: &[u8], value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let limit = self.limits.issues();
         let instance = PyValue(Raw::of(value));
-        let mut issues = explain::issues(&self.plan, instance, limit);
+        let mut issues = explain::issues(&self.compiled.plan, instance, limit);
         let room = limit - issues.len().min(limit);
         for path in repeated::names(text, self.limits.to_core(), room) {
             let detail = Detail::Text("each name once in an object", "the same name twice");
@@ -156,7 +156,7 @@ impl Validator {
                 causes: Vec::new(),
             });
         }
-        issue::list(value.py(), &self.plan, issues)
+        issue::list(value.py(), &self.compiled, issues)
     }
 
     /// Why a text was not decoded: a fault of the text, or issues of its value.
@@ -218,8 +218,7 @@ impl Validator {
             (_, Some(raised)) => Err(raised),
             (Err(error), None) => Err(errors::schema_error(py, &error)),
             (Ok(plan), None) => Ok(Self {
-                plan: Arc::new(plan),
-                keys: keys.into(),
+                compiled: Arc::new(Compiled { plan, keys: keys.into() }),
                 schema: schema.clone().unbind(),
                 dialect: dialect.map(Bound::unbind),
                 formats,
@@ -245,7 +244,9 @@ impl Validator {
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyTuple>)>> {
         let py = value.py();
         let mut edit = PyEdit::new(py, self.limits.to_core());
-        let Some((repaired, done)) = repair::repair(&self.plan, &mut edit, value)? else { return Ok(None) };
+        let Some((repaired, done)) = repair::repair(&self.compiled.plan, &mut edit, value)? else {
+            return Ok(None);
+        };
         Ok(Some((self.with_defaults(py, repaired)?, PyTuple::new(py, done)?)))
     }
 
@@ -295,7 +296,7 @@ impl Validator {
     }
 
     fn __sizeof__(&self) -> usize {
-        size_of::<Self>() + 16 + self.plan.size() + self.keys.len() * size_of::<Py<PyString>>()
+        size_of::<Self>() + 16 + self.compiled.size()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -329,7 +330,7 @@ impl UnaryMethod for IsValid {
         this: Borrowed<'_, 'py, Validator>,
         value: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let verdict = check::is_valid(&this.get().plan, PyValue(Raw::of(value)));
+        let verdict = check::is_valid(&this.get().compiled.plan, PyValue(Raw::of(value)));
         Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
     }
 }
@@ -372,7 +373,7 @@ impl UnaryMethod for Decode {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (validator, py) = (this.get(), this.py());
         let text = text_of(text)?;
-        match decode(&validator.plan, &text, &mut PyBuilder::new(py, &validator.keys)) {
+        match decode(&validator.compiled.plan, &text, &mut PyBuilder::new(py, &validator.compiled.keys)) {
             Ok(decoded) => validator.completed(py, decoded),
             Err(Stop::Host(raised)) => Err(raised.into()),
             Err(Stop::Syntax | Stop::Refused) => Err(validator.text_refusal(py, &text)),

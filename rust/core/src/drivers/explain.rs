@@ -9,7 +9,7 @@ use crate::instance::{Instance, Key, Kind, kinds};
 use crate::issue::{Detail, Issue, Name, SchemaStep, Step};
 use crate::keywords::{
     Keyword, bounds, content, enum_, format, item_count, items, length, multiple_of, pattern, properties,
-    property_count, required, type_,
+    property_count, type_,
 };
 use crate::plan::{NONE, Node, NodeId, Plan};
 use crate::schema::discriminator::{Choice, Tags};
@@ -139,7 +139,8 @@ const MOST_LEVELS: usize = 1_000;
 /// Lists up to `limit` issues of a value; none where the plan accepts it.
 pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<Issue<I>> {
     let mut run = Explainer { run: Checker::new(plan, 0), found: Vec::new(), limit, depth: 0, levels: 0 };
-    run.node(&At::start(), plan.root, value);
+    // The root is explained without asking for its verdict first: most values that come here are refused.
+    run.explain_node(&At::start(), plan.root, value, false);
     // What is not JSON may hide where the schema looks at nothing.
     if run.wants_more() && !run.run.is_bounded(value) {
         run.foreign(&At::start(), value);
@@ -193,23 +194,36 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         self.run.node::<I, false>(id, value)
     }
 
-    /// Lists the issues of a value that a node refuses.
+    /// Lists the issues of a value, if a node refuses it.
     pub fn node(&mut self, at: &At<'_>, id: NodeId, value: I) {
-        if !self.wants_more() || self.accepts(id, value) {
+        let node = self.plan().node(id);
+        let bit = value.kind().bit();
+        let accepted = node.types & bit != 0 && (node.more & bit == 0 || self.accepts(id, value));
+        if !accepted {
+            self.explain_node(at, id, value, true);
+        }
+    }
+
+    /// Lists the issues of a value that a node refuses (`refused`), or may refuse.
+    fn explain_node(&mut self, at: &At<'_>, id: NodeId, value: I, refused: bool) {
+        if !self.wants_more() {
             return;
         }
+        let plan = self.plan();
         if self.levels >= MOST_LEVELS {
-            let limit = self.plan().limits.depth;
-            self.issue(at, None, value, Detail::Depth(limit));
-            return;
+            return self.issue(at, None, value, Detail::Depth(plan.limits.depth));
         }
         self.levels += 1;
-        let plan = self.plan();
+        let before = self.found.len();
         let written = plan.node(plan.node(id).written);
         if plan.place_of(id).is_some() {
             self.written(&at.target(id), written, value);
         } else {
             self.written(at, written, value);
+        }
+        if self.found.len() == before && self.wants_more() && (refused || !self.accepts(id, value)) {
+            // The verdict is no and no keyword spoke: a limit of the run stopped it.
+            self.issue(at, None, value, Detail::Depth(plan.limits.depth));
         }
         self.levels -= 1;
     }
@@ -241,9 +255,6 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                 }
                 Kind::Object if node.object != NONE => {
                     let rule = &plan.objects[node.object as usize];
-                    if rule.required > 0 {
-                        required::explain(self, at, rule, value);
-                    }
                     property_count::explain(self, at, rule, value);
                     self.deeper(at, value, |run| properties::explain(run, at, rule, value));
                 }
@@ -266,11 +277,6 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                     check.rule.explain(self, at, value);
                 }
             }
-        }
-        if self.found.len() == before && self.wants_more() {
-            // The verdict was no and no keyword spoke: a limit of the run stopped it.
-            let limit = plan.limits.depth;
-            self.issue(at, None, value, Detail::Depth(limit));
         }
         if entered {
             self.run.scope.pop();

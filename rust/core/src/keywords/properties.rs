@@ -1,10 +1,11 @@
 //! `properties`, `patternProperties`, `additionalProperties` (2020-12 Core 10.3.2): one rule, one walk.
 
 use super::Keyword;
+use crate::drivers::defaults::Seen;
 use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
-use crate::plan::{FALSE, NONE, ObjectRule, Property};
+use crate::plan::{FALSE, NONE, ObjectRule, Property, same};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope, push};
 use crate::schema::draft::{Draft, ObjectDraft};
@@ -146,9 +147,18 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
 ) {
     let plan = run.plan();
     let properties = plan.properties_of(rule);
+    let mut seen = Seen::default();
+    let mut next = 0;
     value.members(|key, item| {
         let name = key.text();
-        let found = plan.find_name(rule, properties, name.as_bytes());
+        let found = match properties.get(next) {
+            Some(property) if same(plan.name(property).as_bytes(), name.as_bytes()) => Some(next),
+            _ => plan.find_name(rule, properties, name.as_bytes()),
+        };
+        if let Some(at) = found {
+            seen.mark(at);
+            next = at + 1;
+        }
         let known = found.and_then(|at| u32::try_from(at).ok()).map(|at| rule.first + at);
         let child = known.map_or_else(|| at.member(name), |property| at.known(property));
         let mut named = false;
@@ -189,4 +199,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
         }
         run.wants_more()
     });
+    if run.wants_more() {
+        super::required::explain(run, at, rule, &seen, value);
+    }
 }

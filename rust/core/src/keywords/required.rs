@@ -4,7 +4,7 @@ use super::Keyword;
 use super::properties::mention;
 use crate::drivers::defaults::Seen;
 use crate::drivers::explain::{At, Explainer};
-use crate::instance::{Instance, Key, Kind};
+use crate::instance::{Instance, Kind};
 use crate::issue::Name;
 use crate::plan::ObjectRule;
 use crate::schema::SchemaError;
@@ -65,28 +65,15 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     Ok(())
 }
 
-/// Says which required members are missing, each at its own path.
+/// Says which required members are missing, each at its own path. `seen` are the positions of the names present.
 pub(crate) fn explain<'a, I: Instance<'a>>(
     run: &mut Explainer<'_, I>,
     at: &At<'_>,
     rule: &ObjectRule,
+    seen: &Seen,
     value: I,
 ) {
-    let plan = run.plan();
-    let properties = plan.properties_of(rule);
-    let mut seen = Seen::default();
-    let mut present = 0;
-    value.members(|key, _| {
-        if let Some(at) = plan.find_name(rule, properties, key.text().as_bytes()) {
-            seen.mark(at);
-            present += u32::from(properties[at].required);
-        }
-        present < rule.required
-    });
-    if present == rule.required {
-        return;
-    }
-    for (position, property) in (0u32..).zip(properties) {
+    for (position, property) in (0u32..).zip(run.plan().properties_of(rule)) {
         if property.required && !seen.has(position as usize) {
             run.missing(at, Keyword::Required, Name::Known(rule.first + position), None, value);
         }
