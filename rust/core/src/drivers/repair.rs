@@ -16,6 +16,8 @@ pub type Repaired<V> = (V, Vec<String>);
 
 /// Repairs tried in one value.
 const MOST_REPAIRS: usize = 1_000;
+/// Branches tried in one value: branches of branches multiply.
+const MOST_TRIES: usize = 1_000;
 
 struct Repair<'p, 'e, E: Edit> {
     run: Checker<'p>,
@@ -23,6 +25,7 @@ struct Repair<'p, 'e, E: Edit> {
     done: Vec<String>,
     place: String,
     depth: usize,
+    tries: usize,
 }
 
 /// The value repaired so that the plan accepts it; None where that does not succeed.
@@ -30,7 +33,7 @@ struct Repair<'p, 'e, E: Edit> {
 /// # Errors
 /// When the host fails.
 pub fn repair<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Option<Repaired<E::Value>>, E::Error> {
-    let mut repair = Repair { run: Checker::new(plan, 0), edit, done: Vec::new(), place: String::new(), depth: 0 };
+    let mut repair = Repair { run: Checker::new(plan, 0), edit, done: Vec::new(), place: String::new(), depth: 0, tries: 0 };
     let types = plan.node(plan.root).types;
     let start = match E::instance(value).kind() {
         // Nothing given where an object or array is wanted.
@@ -65,7 +68,7 @@ impl<E: Edit> Repair<'_, '_, E> {
     }
 
     fn accepts(&mut self, nodes: &[NodeId], value: &E::Value) -> bool {
-        nodes.iter().all(|node| self.run.node::<_, false>(*node, E::instance(value)))
+        nodes.iter().all(|node| self.run.passing(*node, E::instance(value)))
     }
 
     /// The value with what can be repaired repaired; None where nothing was.
@@ -104,6 +107,10 @@ impl<E: Edit> Repair<'_, '_, E> {
         for branches in choices {
             let before = self.done.len();
             for branch in branches {
+                if self.tries >= MOST_TRIES {
+                    break;
+                }
+                self.tries += 1;
                 let start = now.clone().unwrap_or_else(|| value.clone());
                 let (inner, _) = self.nodes_of_refused(&[branch], &start);
                 let tried = self.children(&inner, &start)?.unwrap_or(start);
@@ -127,7 +134,7 @@ impl<E: Edit> Repair<'_, '_, E> {
         while at < all.len() {
             for check in plan.checks_of(plan.node(all[at])) {
                 let Some(branches) = check.rule.alternatives() else { continue };
-                if branches.iter().any(|branch| self.run.node::<_, false>(*branch, instance)) {
+                if branches.iter().any(|branch| self.run.branch(*branch, instance)) {
                     continue;
                 }
                 match check.rule.sole(instance.kind()) {

@@ -68,7 +68,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 impl Behaviour for AnyOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         match self.by_kind.get(value.kind()) {
-            Some(only) => run.node::<I, false>(only, value),
+            Some(only) => run.branch(only, value),
             None => self.branches.iter().any(|branch| *branch == TRUE || run.branch(*branch, value)),
         }
     }
@@ -91,7 +91,7 @@ impl Behaviour for AnyOf {
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
         // The first branch that accepts the value is the one that was meant.
-        if let Some(branch) = self.branches.iter().find(|branch| run.node::<I, false>(**branch, value)) {
+        if let Some(branch) = self.branches.iter().find(|branch| run.branch(**branch, value)) {
             visit(*branch);
         }
     }

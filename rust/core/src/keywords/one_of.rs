@@ -35,7 +35,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 impl Behaviour for OneOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         if let Some(only) = self.by_kind.get(value.kind()) {
-            return run.node::<I, false>(only, value);
+            return run.branch(only, value);
         }
         let mut matched = false;
         for branch in &self.branches {
@@ -71,7 +71,7 @@ impl Behaviour for OneOf {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        if let Some(branch) = self.branches.iter().find(|branch| run.node::<I, false>(**branch, value)) {
+        if let Some(branch) = self.branches.iter().find(|branch| run.branch(**branch, value)) {
             visit(*branch);
         }
     }

@@ -163,7 +163,12 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
     definitions: Vec<(H::Instance, ResourceId, String)>,
     anchor_names: Vec<String>,
     depth: usize,
+    /// Checks and names that may still be copied into merged nodes: schemas that share others would multiply them.
+    pub(super) merge_budget: usize,
 }
+
+/// See [`Compiler::merge_budget`].
+const MERGE_BUDGET: usize = 500_000;
 
 /// Below this depth a reference's target is compiled at once, so that it can be merged; deeper, it waits its turn.
 const EAGER_DEPTH: usize = 40;
@@ -188,6 +193,7 @@ pub fn compile<'a, H: Host<'a>>(schema: H::Instance, host: &mut H, options: Opti
         definitions: Vec::new(),
         anchor_names: Vec::new(),
         depth: 0,
+        merge_budget: MERGE_BUDGET,
     };
     compiler.tables.nodes.reserve(8);
     compiler.tables.nodes.push(Node { written: TRUE, ..Node::of_kinds(kinds::ANY) });
