@@ -1,6 +1,6 @@
 //! The drivers against each other and against the `jsonschema` crate, over generated schemas and instances.
 //!
-//! `TOOLHEAD_CASES` sets how many schemas are tried (default 1500); each meets several instances.
+//! `TOOLHEAD_CASES` sets how many schemas are tried (default 1000); each meets several instances.
 
 #[path = "shared/host.rs"]
 mod host;
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use schemas::{Dialect, dialects, document, instances};
 
 fn cases() -> ProptestConfig {
-    let cases = std::env::var("TOOLHEAD_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1500);
+    let cases = std::env::var("TOOLHEAD_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1000);
     ProptestConfig { cases, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() }
 }
 

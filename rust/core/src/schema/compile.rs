@@ -339,10 +339,12 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 keywords::compile(keyword, self, &scope, &mut draft, value)?;
             }
         }
+        // Open until it is put into the plan: a node that refers to itself must not be merged into itself.
+        let node = self.finish(draft, reserved, resource);
         if reserved.is_some() {
             self.open.pop();
         }
-        Ok(self.finish(draft, reserved, resource))
+        Ok(node)
     }
 
     /// The node of a reference's target, compiled now or later.
