@@ -127,6 +127,9 @@ pub trait Instance<'a>: Copy + 'a {
     }
 }
 
+/// Objects with up to this many members are compared by looking each member up.
+const FEW_MEMBERS: usize = 16;
+
 /// Are two values equal as JSON (2020-12 Core 4.2.2)? Both must be known to be of bounded depth.
 pub fn equal<'a, 'b, A: Instance<'a>, B: Instance<'b>>(a: A, b: B) -> bool {
     match (a.kind(), b.kind()) {
@@ -137,6 +140,14 @@ pub fn equal<'a, 'b, A: Instance<'a>, B: Instance<'b>>(a: A, b: B) -> bool {
         (Kind::Array, Kind::Array) => {
             a.len() == b.len() && a.items(|index, item| b.item(index).is_some_and(|other| equal(item, other)))
         }
+        (Kind::Object, Kind::Object) if a.len() > FEW_MEMBERS && a.len() == b.len() => {
+            let mut others = std::collections::HashMap::with_capacity(b.len());
+            b.members(|key, item| {
+                others.insert(key.text(), item);
+                true
+            });
+            a.members(|key, item| others.get(key.text()).is_some_and(|other| equal(item, *other)))
+        }
         (Kind::Object, Kind::Object) => {
             a.len() == b.len()
                 && a.members(|key, item| b.member(0, key.text()).is_some_and(|other| equal(item, other)))
@@ -146,8 +157,13 @@ pub fn equal<'a, 'b, A: Instance<'a>, B: Instance<'b>>(a: A, b: B) -> bool {
 }
 
 /// Feeds a hash that is equal for equal JSON values; members count without their order.
-pub fn hash_value<'a, I: Instance<'a>>(value: I, state: &mut impl std::hash::Hasher) {
-    use std::hash::{DefaultHasher, Hash, Hasher};
+/// Members and items are hashed under `keys`, as `state` should be.
+pub fn hash_value<'a, I: Instance<'a>>(
+    value: I,
+    state: &mut impl std::hash::Hasher,
+    keys: &std::hash::RandomState,
+) {
+    use std::hash::{BuildHasher, Hash, Hasher};
     match value.kind() {
         Kind::Null | Kind::Foreign => state.write_u8(0),
         Kind::Bool => state.write_u8(1 + u8::from(value.boolean())),
@@ -156,16 +172,16 @@ pub fn hash_value<'a, I: Instance<'a>>(value: I, state: &mut impl std::hash::Has
         Kind::Array => {
             state.write_usize(value.len());
             value.items(|_, item| {
-                hash_value(item, state);
+                hash_value(item, state, keys);
                 true
             });
         }
         Kind::Object => {
             let mut sum = 0u64;
             value.members(|key, item| {
-                let mut member = DefaultHasher::new();
+                let mut member = keys.build_hasher();
                 key.text().hash(&mut member);
-                hash_value(item, &mut member);
+                hash_value(item, &mut member, keys);
                 sum = sum.wrapping_add(member.finish());
                 true
             });

@@ -6,6 +6,7 @@
 //! place do not walk again.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::plan::{
@@ -15,8 +16,10 @@ use crate::plan::{
 /// Nested applications of schemas, in place or into the value, beyond which a value is refused. Bounds the native
 /// stack where references form long chains.
 const MOST_LEVELS: usize = 2_000;
-/// Branch decisions after which verdicts are remembered, so that shared branches cost linear time.
-const MEMO_AFTER: u32 = 100_000;
+/// Schemas applied in place after which verdicts are remembered, so that shared schemas cost linear time.
+const MEMO_AFTER: usize = 2_000;
+/// The same for each item and member that was walked: data of any size may ask for that much without a memory.
+const MEMO_AFTER_EACH: usize = 8;
 
 /// A run of a plan over one instance.
 pub struct Checker<'p> {
@@ -26,9 +29,17 @@ pub struct Checker<'p> {
     levels: usize,
     /// Resources entered, for dynamic references.
     pub(crate) scope: Vec<u16>,
-    branches: u32,
-    memo: Option<Box<HashMap<(NodeId, usize), bool>>>,
+    /// Schemas applied in place so far, and how many may be before verdicts are remembered.
+    applied: usize,
+    allowance: usize,
+    memo: Option<Box<Memo>>,
 }
+
+/// Names that are looked up one by one in an open object; a host may walk it for each.
+const FEW_ASKED: usize = 8;
+
+/// Verdicts by node, value, and the resources entered on the way where those matter.
+type Memo = HashMap<(NodeId, usize, u64), bool>;
 
 /// Does the plan accept the instance, as far as the schema looks? A schema that looks at nothing looks at everything.
 pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
@@ -46,7 +57,7 @@ pub fn is_valid_data<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
 impl<'p> Checker<'p> {
     /// A run that starts `depth` levels inside the instance.
     pub fn new(plan: &'p Plan, depth: usize) -> Self {
-        Self { plan, depth, levels: 0, scope: Vec::new(), branches: 0, memo: None }
+        Self { plan, depth, levels: 0, scope: Vec::new(), applied: 0, allowance: MEMO_AFTER, memo: None }
     }
 
     /// Does the node accept the value?
@@ -109,6 +120,9 @@ impl<'p> Checker<'p> {
         if self.depth >= self.plan.limits.depth {
             return false;
         }
+        if WALK {
+            self.allowance += MEMO_AFTER_EACH * (value.len() + 1);
+        }
         if rule == NONE {
             if node.check_count == 1
                 && let Some(sole) = self.plan.checks[node.checks as usize].rule.sole(kind)
@@ -156,7 +170,12 @@ impl<'p> Checker<'p> {
         if len < rule.required as usize || len < rule.min || len > rule.max {
             return false;
         }
-        if !WALK && rule.additional == TRUE && rule.patterns.is_empty() && properties.len() * 2 < len {
+        if !WALK
+            && rule.additional == TRUE
+            && rule.patterns.is_empty()
+            && properties.len() <= FEW_ASKED
+            && properties.len() * 2 < len
+        {
             return self.ask_names(properties, value);
         }
         let mut next = 0;
@@ -287,21 +306,49 @@ impl<'p> Checker<'p> {
         self.checks(node, value.kind(), value)
     }
 
-    /// The verdict of a branch of `anyOf` or `oneOf`, remembered once there were many.
+    /// The verdict of a schema that applies to a value which other schemas see too. Remembered once there were many:
+    /// else schemas that share others would cost as much as there are ways to them.
+    #[inline]
     pub(crate) fn branch<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        self.branches += 1;
-        if self.branches <= MEMO_AFTER
-            || value.kind().bit() & kinds::CONTAINER == 0
-            || !self.plan.anchors.is_empty()
-        {
-            return self.node::<I, false>(id, value);
+        self.applied += 1;
+        if self.applied <= self.allowance {
+            self.node::<I, false>(id, value)
+        } else {
+            self.remembered(id, value)
         }
-        let key = (id, value.identity());
+    }
+
+    #[cold]
+    fn remembered<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
+        let key = (id, value.identity(), self.scope_key());
         if let Some(verdict) = self.memo.as_ref().and_then(|memo| memo.get(&key)) {
             return *verdict;
         }
         let verdict = self.node::<I, false>(id, value);
         self.memo.get_or_insert_default().insert(key, verdict);
+        verdict
+    }
+
+    /// Equal for equal ways through the resources; always 0 where no dynamic reference asks for them.
+    pub(crate) fn scope_key(&self) -> u64 {
+        if self.scope.is_empty() {
+            return 0;
+        }
+        let mut hasher = DefaultHasher::new();
+        self.scope.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Forgets verdicts: values that they were about may be gone.
+    pub(crate) fn forget(&mut self) {
+        self.memo = None;
+    }
+
+    /// The verdict on a value that lives no longer than the question: its identity may come back.
+    pub(crate) fn passing<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
+        let memo = std::mem::take(&mut self.memo);
+        let verdict = self.node::<I, false>(id, value);
+        self.memo = memo;
         verdict
     }
 

@@ -12,6 +12,7 @@ use crate::plan::{NONE, NodeId, Plan};
 /// The nodes that apply to a valid value beside the given ones, themselves included.
 pub(crate) fn applied<'a, I: Instance<'a>>(run: &mut Checker<'_>, nodes: &[NodeId], value: I) -> Vec<NodeId> {
     let plan = run.plan;
+    run.forget();
     let mut all: Vec<NodeId> = Vec::new();
     let mut waiting: Vec<NodeId> = nodes.iter().rev().copied().collect();
     while let Some(id) = waiting.pop() {
@@ -157,11 +158,11 @@ fn fill_plain<E: Edit>(
     Ok(changed)
 }
 
-/// Positions of names that were seen: a word for the first ones, a list beyond.
+/// Positions of names that were seen: a word for the first ones, more words beyond.
 #[derive(Default)]
 pub(crate) struct Seen {
     first: u64,
-    rest: Vec<usize>,
+    rest: Vec<u64>,
 }
 
 impl Seen {
@@ -170,13 +171,18 @@ impl Seen {
         if at < 64 {
             self.first |= 1 << at;
         } else {
-            self.rest.push(at);
+            let word = at / 64 - 1;
+            if word >= self.rest.len() {
+                self.rest.resize(word + 1, 0);
+            }
+            self.rest[word] |= 1 << (at % 64);
         }
     }
 
     #[inline]
     pub(crate) fn has(&self, at: usize) -> bool {
-        if at < 64 { self.first & (1 << at) != 0 } else { self.rest.contains(&at) }
+        let word = if at < 64 { Some(&self.first) } else { self.rest.get(at / 64 - 1) };
+        word.is_some_and(|word| word & (1 << (at % 64)) != 0)
     }
 }
 

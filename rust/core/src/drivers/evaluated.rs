@@ -33,12 +33,14 @@ pub struct Evaluated<'r, 'p> {
     pub run: &'r mut Checker<'p>,
     marks: Marks,
     levels: usize,
+    /// Nodes read, each with the way to it: a node that several others share marks the same again.
+    read: HashSet<(NodeId, u64)>,
 }
 
 impl<'r, 'p> Evaluated<'r, 'p> {
     /// Nothing marked yet.
     pub fn new(run: &'r mut Checker<'p>) -> Self {
-        Self { run, marks: Marks::default(), levels: 0 }
+        Self { run, marks: Marks::default(), levels: 0, read: HashSet::new() }
     }
 
     /// The marks.
@@ -63,7 +65,7 @@ impl<'r, 'p> Evaluated<'r, 'p> {
 
     /// Does a node accept the value?
     pub fn accepts<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        self.run.node::<I, false>(id, value)
+        self.run.branch(id, value)
     }
 
     /// Marks what a node that accepts the value evaluated.
@@ -78,7 +80,7 @@ impl<'r, 'p> Evaluated<'r, 'p> {
 
     fn read<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I, whole: bool) {
         const MOST_LEVELS: usize = 1_000;
-        if self.levels >= MOST_LEVELS {
+        if self.levels >= MOST_LEVELS || (whole && !self.read.insert((id, self.run.scope_key()))) {
             return;
         }
         self.levels += 1;

@@ -131,14 +131,18 @@ pub struct Explainer<'p, I> {
     limit: usize,
     depth: usize,
     levels: usize,
+    /// Branches explained so far, and choices within choices at this place.
+    branches: usize,
+    choices: usize,
 }
 
 /// Nested schemas that are explained; beyond, the issue of the depth is all that is said.
-const MOST_LEVELS: usize = 1_000;
+const MOST_LEVELS: usize = 500;
 
 /// Lists up to `limit` issues of a value; none where the plan accepts it.
 pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<Issue<I>> {
-    let mut run = Explainer { run: Checker::new(plan, 0), found: Vec::new(), limit, depth: 0, levels: 0 };
+    let run = Checker::new(plan, 0);
+    let mut run = Explainer { run, found: Vec::new(), limit, depth: 0, levels: 0, branches: 0, choices: 0 };
     // The root is explained without asking for its verdict first: most values that come here are refused.
     run.explain_node(&At::start(), plan.root, value, false);
     // What is not JSON may hide where the schema looks at nothing.
@@ -191,7 +195,7 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
 
     /// Does a node accept the value?
     pub fn accepts(&mut self, id: NodeId, value: I) -> bool {
-        self.run.node::<I, false>(id, value)
+        self.run.branch(id, value)
     }
 
     /// Lists the issues of a value, if a node refuses it.
@@ -359,7 +363,13 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         let limit = std::mem::replace(&mut self.limit, BRANCH_ISSUES);
         let mut causes = Vec::with_capacity(branches.len().min(MOST_BRANCHES));
         for (index, branch) in branches.iter().enumerate().take(MOST_BRANCHES) {
+            if self.branches >= MOST_BRANCHES_IN_ALL || self.choices >= MOST_CHOICES {
+                break;
+            }
+            self.branches += 1;
+            self.choices += 1;
             self.node(&at.under(keyword.name(), Token::Index(index)), *branch, value);
+            self.choices -= 1;
             causes.push(std::mem::take(&mut self.found));
         }
         (self.found, self.limit) = (outer, limit);
@@ -372,8 +382,10 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             Some((tags, Choice::NoBranch)) => return self.no_branch(at, keyword, tags, value, causes),
             Some((_, Choice::Unknown)) | None => furthest(&causes, at.depth()),
         };
-        if let Some(mut issues) =
-            meant.and_then(|meant| causes.get(meant).cloned()).filter(|found| !found.is_empty())
+        if let Some(mut issues) = meant
+            .and_then(|meant| causes.get(meant))
+            .map(|found| bare(found))
+            .filter(|found| !found.is_empty())
         {
             issues[0].causes = causes;
             let room = self.limit - self.found.len();
@@ -417,6 +429,19 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     }
 }
 
+/// The issues without their causes, which stand under the choice already.
+fn bare<I: Copy>(issues: &[Issue<I>]) -> Vec<Issue<I>> {
+    let bare = |issue: &Issue<I>| Issue {
+        path: issue.path.clone(),
+        schema_path: issue.schema_path.clone(),
+        keyword: issue.keyword,
+        value: issue.value,
+        detail: issue.detail.clone(),
+        causes: Vec::new(),
+    };
+    issues.iter().map(bare).collect()
+}
+
 /// The one branch that got further than all others.
 fn furthest<I>(causes: &[Vec<Issue<I>>], here: usize) -> Option<usize> {
     let ranks: Vec<_> = causes.iter().map(|issues| rank(issues, here)).collect();
@@ -432,6 +457,10 @@ fn furthest<I>(causes: &[Vec<Issue<I>>], here: usize) -> Option<usize> {
 const BRANCH_ISSUES: usize = 16;
 /// Branches that are explained.
 const MOST_BRANCHES: usize = 64;
+/// The same for one value with all that lies in it: branches of branches multiply.
+const MOST_BRANCHES_IN_ALL: usize = 5_000;
+/// Choices within choices that are explained: deeper causes help nobody.
+const MOST_CHOICES: usize = 16;
 
 /// How far a branch got: whether it passed the value's own type, did not fail at a constant, how deep its first
 /// issue lies, how few its issues are.

@@ -16,6 +16,8 @@ pub type Repaired<V> = (V, Vec<String>);
 
 /// Repairs tried in one value.
 const MOST_REPAIRS: usize = 1_000;
+/// Branches tried in one value: branches of branches multiply.
+const MOST_TRIES: usize = 1_000;
 
 struct Repair<'p, 'e, E: Edit> {
     run: Checker<'p>,
@@ -23,6 +25,7 @@ struct Repair<'p, 'e, E: Edit> {
     done: Vec<String>,
     place: String,
     depth: usize,
+    tries: usize,
 }
 
 /// The value repaired so that the plan accepts it; None where that does not succeed.
@@ -34,8 +37,8 @@ pub fn repair<E: Edit>(
     edit: &mut E,
     value: &E::Value,
 ) -> Result<Option<Repaired<E::Value>>, E::Error> {
-    let mut repair =
-        Repair { run: Checker::new(plan, 0), edit, done: Vec::new(), place: String::new(), depth: 0 };
+    let run = Checker::new(plan, 0);
+    let mut repair = Repair { run, edit, done: Vec::new(), place: String::new(), depth: 0, tries: 0 };
     let root = plan.node(plan.root);
     // Which of several schemas an empty root was meant for, nobody can say.
     let is_choice = plan.checks_of(root).iter().any(|check| check.rule.alternatives().is_some());
@@ -73,7 +76,7 @@ impl<E: Edit> Repair<'_, '_, E> {
     }
 
     fn accepts(&mut self, nodes: &[NodeId], value: &E::Value) -> bool {
-        nodes.iter().all(|node| self.run.node::<_, false>(*node, E::instance(value)))
+        nodes.iter().all(|node| self.run.passing(*node, E::instance(value)))
     }
 
     /// The value with what can be repaired repaired; None where nothing was.
@@ -112,6 +115,10 @@ impl<E: Edit> Repair<'_, '_, E> {
         for branches in choices {
             let before = self.done.len();
             for branch in branches {
+                if self.tries >= MOST_TRIES {
+                    break;
+                }
+                self.tries += 1;
                 let start = now.clone().unwrap_or_else(|| value.clone());
                 let (inner, _) = self.nodes_of_refused(&[branch], &start);
                 let tried = self.children(&inner, &start)?.unwrap_or(start);
@@ -135,7 +142,7 @@ impl<E: Edit> Repair<'_, '_, E> {
         while at < all.len() {
             for check in plan.checks_of(plan.node(all[at])) {
                 let Some(branches) = check.rule.alternatives() else { continue };
-                if branches.iter().any(|branch| self.run.node::<_, false>(*branch, instance)) {
+                if branches.iter().any(|branch| self.run.branch(*branch, instance)) {
                     continue;
                 }
                 if let Some(sole) = check.rule.sole(instance.kind()) {

@@ -59,7 +59,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 
 impl Behaviour for AllOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        self.branches.iter().all(|branch| run.node::<I, false>(*branch, value))
+        self.branches.iter().all(|branch| run.branch(*branch, value))
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {

@@ -60,7 +60,7 @@ impl Contains {
         let mut matches = 0;
         run.deeper(|run| {
             value.items(|_, item| {
-                matches += usize::from(run.node::<I, false>(self.node, item));
+                matches += usize::from(run.branch(self.node, item));
                 matches < enough
             })
         });

@@ -1,5 +1,7 @@
 //! `dependentRequired`, `dependentSchemas` (2020-12 Validation 6.5.4, Core 10.2.2.4) and the older `dependencies`.
 
+use std::collections::HashSet;
+
 use super::required::names;
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
@@ -103,18 +105,50 @@ pub(crate) fn dependencies<'a, H: Host<'a>>(
     compile(compiler, scope, draft, Keyword::Dependencies, value)
 }
 
+/// Which names an object has: asked one by one, or from a set where there are many rows.
+enum Present<'a, I> {
+    Object(I),
+    Names(HashSet<&'a str>),
+}
+
+impl<'a, I: Instance<'a>> Present<'a, I> {
+    fn of(object: I, rows: usize) -> Self {
+        const FEW: usize = 8;
+        if rows <= FEW {
+            return Self::Object(object);
+        }
+        let mut names = HashSet::with_capacity(object.len());
+        object.members(|key, _| {
+            names.insert(key.text());
+            true
+        });
+        Self::Names(names)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Object(object) => object.member(0, name).is_some(),
+            Self::Names(names) => names.contains(name),
+        }
+    }
+}
+
 impl Behaviour for DependentRequired {
     fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
-        value.kind() != Kind::Object
-            || self.rows.iter().all(|(trigger, names)| {
-                value.member(0, trigger).is_none() || names.iter().all(|name| value.member(0, name).is_some())
-            })
+        if value.kind() != Kind::Object {
+            return true;
+        }
+        let present = Present::of(value, self.rows.len());
+        self.rows
+            .iter()
+            .all(|(trigger, names)| !present.has(trigger) || names.iter().all(|name| present.has(name)))
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        let present = Present::of(value, self.rows.len());
         for (trigger, names) in &self.rows {
-            if value.member(0, trigger).is_some() {
-                for name in names.iter().filter(|name| value.member(0, name).is_none()) {
+            if present.has(trigger) {
+                for name in names.iter().filter(|name| !present.has(name)) {
                     run.missing(at, self.keyword, Name::Text(name.clone()), Some(trigger), value);
                 }
             }
@@ -130,23 +164,26 @@ impl Behaviour for DependentRequired {
 
 impl Behaviour for DependentSchemas {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        value.kind() != Kind::Object
-            || self.rows.iter().all(|(trigger, node)| {
-                value.member(0, trigger).is_none() || run.node::<I, false>(*node, value)
-            })
+        if value.kind() != Kind::Object {
+            return true;
+        }
+        let present = Present::of(value, self.rows.len());
+        self.rows.iter().all(|(trigger, node)| !present.has(trigger) || run.branch(*node, value))
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
+        let present = Present::of(value, self.rows.len());
         for (trigger, node) in &self.rows {
-            if value.member(0, trigger).is_some() {
+            if present.has(trigger) {
                 run.node(&at.under(self.keyword.name(), Token::Text(trigger)), *node, value);
             }
         }
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
+        let present = Present::of(value, self.rows.len());
         for (trigger, node) in &self.rows {
-            if value.member(0, trigger).is_some() {
+            if present.has(trigger) {
                 found.node(*node, value);
             }
         }
@@ -157,10 +194,8 @@ impl Behaviour for DependentSchemas {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        self.rows
-            .iter()
-            .filter(|(trigger, _)| value.member(0, trigger).is_some())
-            .for_each(|(_, node)| visit(*node));
+        let present = Present::of(value, self.rows.len());
+        self.rows.iter().filter(|(trigger, _)| present.has(trigger)).for_each(|(_, node)| visit(*node));
     }
 
     fn heap_size(&self) -> usize {

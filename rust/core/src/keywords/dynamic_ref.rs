@@ -83,7 +83,7 @@ pub(crate) fn recursive<'a, H: Host<'a>>(
 impl Behaviour for DynamicRef {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         let target = self.target(run.plan, &run.scope);
-        run.node::<I, false>(target, value)
+        run.branch(target, value)
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {

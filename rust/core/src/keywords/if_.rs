@@ -58,8 +58,8 @@ impl If {
 
 impl Behaviour for If {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        let condition = run.node::<I, false>(self.condition, value);
-        run.node::<I, false>(self.chosen(condition).0, value)
+        let condition = run.branch(self.condition, value);
+        run.branch(self.chosen(condition).0, value)
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
@@ -80,7 +80,7 @@ impl Behaviour for If {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        let condition = run.node::<I, false>(self.condition, value);
+        let condition = run.branch(self.condition, value);
         visit(self.chosen(condition).0);
     }
 }

@@ -38,13 +38,13 @@ impl Behaviour for OneOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         let kind = value.kind();
         if let Some(only) = self.by_kind.get(kind) {
-            return run.node::<I, false>(only, value);
+            return run.branch(only, value);
         }
         if kind == Kind::Object
             && let Some(tags) = &self.tags
         {
             match tags.choose(value) {
-                Choice::Branch(at) => return run.node::<I, false>(self.branches[at], value),
+                Choice::Branch(at) => return run.branch(self.branches[at], value),
                 Choice::NoBranch => return false,
                 Choice::Unknown => {}
             }
@@ -83,7 +83,7 @@ impl Behaviour for OneOf {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        if let Some(branch) = self.branches.iter().find(|branch| run.node::<I, false>(**branch, value)) {
+        if let Some(branch) = self.branches.iter().find(|branch| run.branch(**branch, value)) {
             visit(*branch);
         }
     }

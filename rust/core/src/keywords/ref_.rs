@@ -67,7 +67,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 
 impl Behaviour for Ref {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        run.node::<I, false>(self.node, value)
+        run.branch(self.node, value)
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {

@@ -61,10 +61,8 @@ impl Behaviour for UnevaluatedItems {
         let mut found = Evaluated::new(run);
         found.siblings(self.owner, value);
         let marks = found.into_marks();
-        run.deeper(|run| {
-            value.items(|index, item| marks.has_item(index) || run.node::<I, false>(self.node, item))
-        })
-        .unwrap_or(false)
+        run.deeper(|run| value.items(|index, item| marks.has_item(index) || run.branch(self.node, item)))
+            .unwrap_or(false)
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
@@ -110,7 +108,7 @@ impl Behaviour for UnevaluatedProperties {
         found.siblings(self.owner, value);
         let marks = found.into_marks();
         run.deeper(|run| {
-            value.members(|key, item| marks.has_member(key.text()) || run.node::<I, false>(self.node, item))
+            value.members(|key, item| marks.has_member(key.text()) || run.branch(self.node, item))
         })
         .unwrap_or(false)
     }

@@ -1,7 +1,7 @@
 //! `uniqueItems` (2020-12 Validation 6.4.3): equality of JSON values, 1 and 1.0 being the same.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
@@ -50,11 +50,12 @@ fn repeated<'a, I: Instance<'a>>(value: I) -> Option<(usize, usize)> {
         });
         return found;
     }
-    // std's hasher is keyed: items chosen to collide do not.
+    // A key of its own for each run: items chosen to collide do not.
+    let keys = RandomState::new();
     let mut seen: HashMap<u64, Vec<usize>> = HashMap::with_capacity(value.len());
     value.items(|index, item| {
-        let mut hasher = DefaultHasher::new();
-        hash_value(item, &mut hasher);
+        let mut hasher = keys.build_hasher();
+        hash_value(item, &mut hasher, &keys);
         let bucket = seen.entry(hasher.finish()).or_default();
         found = bucket
             .iter()

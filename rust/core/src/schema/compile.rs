@@ -162,7 +162,12 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
     definitions: Vec<(H::Instance, ResourceId, String)>,
     anchor_names: Vec<String>,
     depth: usize,
+    /// Checks and names that may still be copied into merged nodes: schemas that share others would multiply them.
+    pub(super) merge_budget: usize,
 }
+
+/// See [`Compiler::merge_budget`].
+const MERGE_BUDGET: usize = 500_000;
 
 /// Below this depth a reference's target is compiled at once, so that it can be merged; deeper, it waits its turn.
 const EAGER_DEPTH: usize = 40;
@@ -191,6 +196,7 @@ pub fn compile<'a, H: Host<'a>>(
         definitions: Vec::new(),
         anchor_names: Vec::new(),
         depth: 0,
+        merge_budget: MERGE_BUDGET,
     };
     compiler.tables.nodes.reserve(8);
     compiler.tables.nodes.push(Node { written: TRUE, ..Node::of_kinds(kinds::ANY) });
@@ -339,11 +345,13 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 keywords::compile(keyword, self, &scope, &mut draft, value)?;
             }
         }
+        // Open until it is put into the plan: a node that refers to itself must not be merged into itself.
+        let node = self.finish(draft, reserved, resource);
         if reserved.is_some() {
             self.open.pop();
         }
         self.resolving = resolving;
-        Ok(self.finish(draft, reserved, resource))
+        Ok(node)
     }
 
     /// The node of a reference's target, compiled now or later.

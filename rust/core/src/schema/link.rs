@@ -119,6 +119,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         merged.merge.clear();
         let mut taken = Vec::new();
         for node in &draft.merge {
+            if taken.contains(node) {
+                continue;
+            }
             if self.is_finished(*node) && self.absorb(&mut merged, *node) {
                 taken.push(*node);
             }
@@ -134,6 +137,14 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     fn absorb(&mut self, draft: &mut Draft, id: NodeId) -> bool {
         let node = self.tables.nodes[id as usize].clone();
         let checks = &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
+        let size = checks.len()
+            + draft.checks.len()
+            + object_size(&self.tables.objects, node.object)
+            + draft.object.as_ref().map_or(0, |object| object.properties.len());
+        if size > self.merge_budget {
+            return false;
+        }
+        self.merge_budget -= size;
         if id <= FALSE || !checks.iter().all(|check| check.rule.is_portable()) {
             return false;
         }
@@ -397,6 +408,11 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             limits: self.options.limits,
         })
     }
+}
+
+/// How many names an object rule has.
+fn object_size(rules: &[ObjectRule], at: u32) -> usize {
+    rule(rules, at).map_or(0, |rule| rule.count as usize)
 }
 
 fn rule<T>(table: &[T], at: u32) -> Option<&T> {

@@ -48,6 +48,8 @@ pub struct References<I> {
     /// Dynamic anchors in the order found.
     dynamic: Vec<(ResourceId, String)>,
     indexed: Vec<usize>,
+    /// Members of large objects that references lead through.
+    members: HashMap<usize, HashMap<String, I>>,
     depth_limit: usize,
 }
 
@@ -61,6 +63,7 @@ impl<'a, I: Instance<'a>> References<I> {
             anchors: HashMap::new(),
             dynamic: Vec::new(),
             indexed: Vec::new(),
+            members: HashMap::new(),
             depth_limit,
         }
     }
@@ -377,7 +380,7 @@ impl<'a, I: Instance<'a>> References<I> {
         let (mut schema, mut place, mut resource) = (*root, place.clone(), resource);
         for token in uri::pointer_tokens(pointer) {
             let next = match schema.kind() {
-                Kind::Object => schema.member(0, &token),
+                Kind::Object => self.member(schema, &token),
                 Kind::Array => token.parse().ok().and_then(|index| schema.item(index)),
                 _ => None,
             };
@@ -389,6 +392,23 @@ impl<'a, I: Instance<'a>> References<I> {
             }
         }
         Ok(Some(Target { schema, resource, place }))
+    }
+
+    /// The member of a name; many of one object are found by a table, not by a walk each.
+    fn member(&mut self, object: I, name: &str) -> Option<I> {
+        const FEW: usize = 32;
+        if object.len() <= FEW {
+            return object.member(0, name);
+        }
+        let table = self.members.entry(object.identity()).or_insert_with(|| {
+            let mut table = HashMap::with_capacity(object.len());
+            object.members(|key, item| {
+                table.insert(key.text().to_owned(), item);
+                true
+            });
+            table
+        });
+        table.get(name).copied()
     }
 
     /// Is the target of a `$dynamicRef` itself a dynamic anchor of that name (2020-12 Core 8.2.3.2)?
