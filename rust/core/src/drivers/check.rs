@@ -46,7 +46,9 @@ pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
     if plan.node(plan.root).is_free() {
         return is_valid_data(plan, value);
     }
-    Checker::new(plan, 0).node::<I, false>(plan.root, value)
+    // The names of the value itself are its kind: an object with other keys is no JSON object.
+    let named = value.kind() != Kind::Object || value.members(|_, _| true);
+    named && Checker::new(plan, 0).node::<I, false>(plan.root, value)
 }
 
 /// Does the plan accept the instance, and is all of it JSON data of bounded depth?
