@@ -43,11 +43,12 @@ type Memo = HashMap<(NodeId, usize, u64), bool>;
 
 /// Does the plan accept the instance, as far as the schema looks? A schema that looks at nothing looks at everything.
 pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
-    if plan.node(plan.root).is_free() {
+    let root = plan.node(plan.root);
+    if root.is_free() {
         return is_valid_data(plan, value);
     }
-    // The names of the value itself are its kind: an object with other keys is no JSON object.
-    let named = value.kind() != Kind::Object || value.members(|_, _| true);
+    // The names of the value itself belong to its kind: an object with other keys is no JSON object.
+    let named = root.object != NONE || value.kind() != Kind::Object || value.members(|_, _| true);
     named && Checker::new(plan, 0).node::<I, false>(plan.root, value)
 }
 
