@@ -28,9 +28,41 @@ pub(crate) fn applied<'a, I: Instance<'a>>(run: &mut Checker<'_>, nodes: &[NodeI
     all
 }
 
+/// The same, but only those that lead to a default: branches that do not are never asked.
+fn applied_with_defaults<'a, I: Instance<'a>>(
+    run: &mut Checker<'_>,
+    nodes: &[NodeId],
+    value: I,
+) -> Vec<NodeId> {
+    let plan = run.plan;
+    run.forget();
+    let mut all: Vec<NodeId> = Vec::new();
+    let mut waiting: Vec<NodeId> = nodes.iter().rev().copied().collect();
+    while let Some(id) = waiting.pop() {
+        let written = plan.node(id).written;
+        if all.contains(&written) || !plan.leads_to_default(written) {
+            continue;
+        }
+        all.push(written);
+        for check in plan.checks_of(plan.node(written)) {
+            let mut leads = false;
+            check.rule.in_place(&mut |next| leads |= plan.leads_to_default(next));
+            if leads {
+                check.rule.applied(run, value, &mut |next| waiting.push(next));
+            }
+        }
+    }
+    all
+}
+
 /// The nodes that apply to a member.
 pub(crate) fn of_member(plan: &Plan, nodes: &[NodeId], name: &str) -> Vec<NodeId> {
     let mut found = Vec::new();
+    each_of_member(plan, nodes, name, &mut |node| found.push(node));
+    found
+}
+
+fn each_of_member(plan: &Plan, nodes: &[NodeId], name: &str, visit: &mut dyn FnMut(NodeId)) {
     for node in nodes.iter().map(|id| plan.node(*id)).filter(|node| node.object != NONE) {
         let rule = &plan.objects[node.object as usize];
         let properties = plan.properties_of(rule);
@@ -38,19 +70,18 @@ pub(crate) fn of_member(plan: &Plan, nodes: &[NodeId], name: &str) -> Vec<NodeId
         let mut named = false;
         if let Some(declared) = declared.filter(|declared| *declared != NONE) {
             named = true;
-            found.push(declared);
+            visit(declared);
         }
         for (pattern, node) in &rule.patterns {
             if plan.patterns[*pattern as usize].is_match(name).is_ok_and(|matched| matched) {
                 named = true;
-                found.push(*node);
+                visit(*node);
             }
         }
         if !named {
-            found.push(rule.additional);
+            visit(rule.additional);
         }
     }
-    found
 }
 
 /// The nodes that apply to an item.
@@ -214,37 +245,53 @@ fn fill_value<E: Edit>(
     let mut changed: Option<E::Value> = None;
     match E::instance(value).kind() {
         Kind::Object => {
-            let nodes = applied(run, nodes, E::instance(value));
-            let mut fresh: Vec<(&str, u32)> = Vec::new();
-            for rule in nodes.iter().filter_map(|node| plan.objects.get(plan.node(*node).object as usize)) {
-                for property in plan.properties_of(rule).iter().filter(|property| property.default != NONE) {
-                    let name = plan.name(property);
-                    let missing = edit.member(changed.as_ref().unwrap_or(value), name).is_none();
-                    if missing && !filling.contains(&property.default) {
-                        fresh.push((name, property.default));
-                        let copy = copied(edit, &mut changed, value)?;
-                        let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
-                        edit.set_member(&copy, name, filled)?;
-                    }
+            let nodes = applied_with_defaults(run, nodes, E::instance(value));
+            let mut below: Vec<(String, Vec<NodeId>)> = Vec::new();
+            E::instance(value).members(|key, _| {
+                let mut leads = false;
+                each_of_member(plan, &nodes, key.text(), &mut |node| leads |= plan.leads_to_default(node));
+                if leads {
+                    below.push((key.text().to_owned(), of_member(plan, &nodes, key.text())));
                 }
-            }
-            let now = changed.clone().unwrap_or_else(|| value.clone());
-            for name in names(E::instance(&now)) {
-                let Some(member) = edit.member(&now, &name) else { continue };
-                let default = fresh.iter().find(|(fresh, _)| *fresh == name).map(|(_, default)| *default);
-                filling.extend(default);
-                let filled = fill_value(run, edit, &of_member(plan, &nodes, &name), &member, filling)?;
-                if default.is_some() {
-                    filling.pop();
-                }
-                if let Some(filled) = filled {
+                true
+            });
+            for (name, nodes) in below {
+                let Some(member) = edit.member(value, &name) else { continue };
+                if let Some(filled) = fill_value(run, edit, &nodes, &member, filling)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_member(&copy, &name, filled)?;
                 }
             }
+            let rules = nodes.iter().filter_map(|node| plan.objects.get(plan.node(*node).object as usize));
+            for rule in rules.filter(|rule| rule.has_defaults) {
+                let properties = plan.properties_of(rule);
+                let mut seen = Seen::default();
+                E::instance(changed.as_ref().unwrap_or(value)).members(|key, _| {
+                    if let Some(at) = plan.find_name(rule, properties, key.text().as_bytes()) {
+                        seen.mark(at);
+                    }
+                    true
+                });
+                for (at, property) in properties.iter().enumerate() {
+                    if property.default == NONE || seen.has(at) || filling.contains(&property.default) {
+                        continue;
+                    }
+                    let name = plan.name(property);
+                    let mut filled = edit.literal(&plan.defaults[property.default as usize].0)?;
+                    filling.push(property.default);
+                    if let Some(deeper) =
+                        fill_value(run, edit, &of_member(plan, &nodes, name), &filled, filling)?
+                    {
+                        filled = deeper;
+                    }
+                    filling.pop();
+                    let copy = copied(edit, &mut changed, value)?;
+                    edit.set_member(&copy, name, filled)?;
+                }
+            }
         }
         Kind::Array => {
-            let nodes = applied(run, nodes, E::instance(value));
+            let nodes = applied_with_defaults(run, nodes, E::instance(value));
             for index in 0..E::instance(value).len() {
                 let Some(item) = edit.item(value, index) else { continue };
                 if let Some(filled) = fill_value(run, edit, &of_item(plan, &nodes, index), &item, filling)? {

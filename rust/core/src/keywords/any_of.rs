@@ -102,9 +102,24 @@ impl Behaviour for AnyOf {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        // The first branch that accepts the value is the one that was meant.
-        if let Some(branch) = self.branches.iter().find(|branch| run.branch(**branch, value)) {
-            visit(*branch);
+        // The first branch that accepts the value is the one that was meant; often its kind or its tag tells.
+        let chosen = match (self.by_kind.get(value.kind()), &self.tags) {
+            (Some(only), _) => Some(only),
+            (None, Some(tags)) if value.kind() == Kind::Object => match tags.choose(value) {
+                Choice::Branch(at) => Some(self.branches[at]),
+                Choice::NoBranch => return,
+                Choice::Unknown => None,
+            },
+            _ => None,
+        };
+        match chosen {
+            Some(branch) if run.branch(branch, value) => visit(branch),
+            Some(_) => {}
+            None => {
+                if let Some(branch) = self.branches.iter().find(|branch| run.branch(**branch, value)) {
+                    visit(*branch);
+                }
+            }
         }
     }
 
