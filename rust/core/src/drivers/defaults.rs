@@ -4,6 +4,8 @@
 //! `$ref`, the branch of `anyOf` or `oneOf` that accepts the value, and the arm of `if` that counts. What was filled in
 //! is filled in turn, but a default never inside itself: a recursive schema would have no end.
 
+use std::collections::HashMap;
+
 use super::check::Checker;
 use super::edit::Edit;
 use crate::instance::{Instance, Key, Kind};
@@ -215,13 +217,13 @@ fn fill_value<E: Edit>(
     match E::instance(value).kind() {
         Kind::Object => {
             let nodes = applied(run, nodes, E::instance(value));
-            let mut fresh: Vec<(&str, u32)> = Vec::new();
+            let mut fresh: HashMap<&str, u32> = HashMap::new();
             for rule in nodes.iter().filter_map(|node| plan.objects.get(plan.node(*node).object as usize)) {
                 for property in plan.properties_of(rule).iter().filter(|property| property.default != NONE) {
                     let name = plan.name(property);
                     let missing = edit.member(changed.as_ref().unwrap_or(value), name).is_none();
                     if missing && !filling.contains(&property.default) {
-                        fresh.push((name, property.default));
+                        fresh.insert(name, property.default);
                         let copy = copied(edit, &mut changed, value)?;
                         let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
                         edit.set_member(&copy, name, filled)?;
@@ -231,7 +233,7 @@ fn fill_value<E: Edit>(
             let now = changed.clone().unwrap_or_else(|| value.clone());
             for name in names(E::instance(&now)) {
                 let Some(member) = edit.member(&now, &name) else { continue };
-                let default = fresh.iter().find(|(fresh, _)| *fresh == name).map(|(_, default)| *default);
+                let default = fresh.get(&*name).copied();
                 filling.extend(default);
                 let filled = fill_value(run, edit, &of_member(plan, &nodes, &name), &member, filling)?;
                 if default.is_some() {

@@ -1,9 +1,12 @@
 //! `enum` (2020-12 Validation 6.1.2).
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
-use crate::instance::{Instance, Kind, equal, kinds};
+use crate::instance::{Instance, Kind, equal, hash_value, kinds};
 use crate::issue::Detail;
 use crate::plan::{NONE, StringRule, StringSet};
 use crate::schema::SchemaError;
@@ -15,6 +18,37 @@ use crate::value::Value;
 #[derive(Clone, Debug)]
 pub struct Enum {
     values: Box<[Value]>,
+    /// Where they are many.
+    index: Option<Box<Index>>,
+}
+
+/// The positions of many values by their hash, which has a key of its own.
+#[derive(Clone, Debug)]
+struct Index {
+    keys: RandomState,
+    by_hash: HashMap<u64, Vec<u32>>,
+}
+
+/// Up to this many values are compared one by one.
+const FEW: usize = 16;
+
+impl Index {
+    fn of(values: &[Value]) -> Option<Box<Self>> {
+        if values.len() <= FEW {
+            return None;
+        }
+        let mut index = Self { keys: RandomState::new(), by_hash: HashMap::with_capacity(values.len()) };
+        for (at, value) in (0u32..).zip(values) {
+            index.by_hash.entry(index.hash(value)).or_default().push(at);
+        }
+        Some(Box::new(index))
+    }
+
+    fn hash<'a, I: Instance<'a>>(&self, value: I) -> u64 {
+        let mut state = self.keys.build_hasher();
+        hash_value(value, &mut state, &self.keys);
+        state.finish()
+    }
 }
 
 /// The kinds of value that may equal a literal: a whole number may come as either kind of number.
@@ -96,7 +130,8 @@ pub(crate) fn compile<'a, H: Host<'a>>(
             values.push(Value::copy_of(item));
             true
         });
-        let rule = Rule::Enum(Enum { values: values.into() });
+        let index = Index::of(&values);
+        let rule = Rule::Enum(Enum { values: values.into(), index });
         draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::Enum, rule });
     }
     draft.types &= types;
@@ -131,8 +166,12 @@ impl Enum {
 }
 
 impl Behaviour for Enum {
-    fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
-        self.values.iter().any(|allowed| equal(allowed, value))
+    fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
+        let Some(index) = &self.index else { return self.values.iter().any(|allowed| equal(allowed, value)) };
+        run.is_bounded(value)
+            && index.by_hash.get(&index.hash(value)).is_some_and(|found| {
+                found.iter().any(|at| self.values.get(*at as usize).is_some_and(|allowed| equal(allowed, value)))
+            })
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
@@ -145,6 +184,7 @@ impl Behaviour for Enum {
     }
 
     fn heap_size(&self) -> usize {
-        self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum()
+        let index = self.index.as_ref().map_or(0, |index| index.by_hash.len() * 48);
+        index + self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum::<usize>()
     }
 }
