@@ -627,3 +627,14 @@ def test_a_decode_error_costs_no_more_than_the_text():
     for text in ("[" + "1," * 1_000_000, '"' + "a" * 5_000_000, '{"a":' * 150, "\ufeff{}", b"\xff", "[1] 2", ""):
         with pytest.raises(DecodeError):
             Validator(True).decode(text)
+
+
+def test_a_limit_is_never_consent():
+    slow = {"pattern": "^(?:(?=a)a+)+$"}
+    text = "a" * 50_000 + "!"
+    for schema in ({"not": slow}, {"if": slow, "then": False}, {"oneOf": [slow, True]}, {"not": {"items": slow}}):
+        validator = Validator(schema)
+        value = [text] if "items" in str(schema) else text
+        assert not everything(validator, value)
+        assert not everything(validator, text=json.dumps(value))
+        assert "steps" in validator.issues(value)[0].message

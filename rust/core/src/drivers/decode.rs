@@ -190,8 +190,11 @@ pub fn decode<B: Builder>(
     if decoder.at != text.len() {
         return Err(Stop::Syntax);
     }
-    if whole && !Checker::new(plan, 0).node::<_, false>(plan.root, B::instance(&value)) {
-        return Err(Stop::Refused);
+    if whole {
+        let mut checker = Checker::new(plan, 0);
+        if !checker.node::<_, false>(plan.root, B::instance(&value)) || checker.exceeded().is_some() {
+            return Err(Stop::Refused);
+        }
     }
     let lacks_defaults = decoder.incomplete || (whole && !plan.defaults.is_empty());
     Ok(Decoded { value, lacks_defaults })
@@ -544,7 +547,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.colon()?;
         let value = self.value(node)?;
         for node in rest {
-            if !Checker::new(plan, self.depth).node::<_, false>(node, B::instance(&value)) {
+            let mut checker = Checker::new(plan, self.depth);
+            if !checker.node::<_, false>(node, B::instance(&value)) || checker.exceeded().is_some() {
                 return Err(Stop::Refused);
             }
         }
