@@ -180,6 +180,8 @@ pub struct StringSet {
     pub wide_slots: Box<[u32]>,
     /// It is the value of `const`.
     pub constant: bool,
+    /// It alone keeps other kinds out: no `type` says so.
+    pub narrows: bool,
 }
 
 /// A compiled schema.
@@ -307,7 +309,7 @@ pub const FEW_STRINGS: usize = 4;
 
 impl StringSet {
     /// Builds the set.
-    pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool) -> Self {
+    pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool, narrows: bool) -> Self {
         let mut slots = Vec::new();
         if members.len() > FEW_STRINGS {
             let size = (members.len() * 2).next_power_of_two();
@@ -322,7 +324,7 @@ impl StringSet {
         }
         let narrow: Option<Box<[u16]>> = slots.iter().map(|slot| u16::try_from(*slot).ok()).collect();
         let (slots, wide_slots) = narrow.map_or_else(|| (Box::default(), slots.into()), |slots| (slots, Box::default()));
-        Self { members, slots, wide_slots, constant }
+        Self { members, slots, wide_slots, constant, narrows }
     }
 
     /// The host's handle of the member with this text.

@@ -17,6 +17,7 @@ OBJECT = {
     "type": "object",
     "required": ["must"],
     "properties": {
+        "must": True,
         "text": {"type": "string", "maxLength": 3, "pattern": "^a", "format": "date"},
         "choice": {"enum": ["x", "y"]},
         "constant": {"const": {"a": 1}},
@@ -37,7 +38,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "text", "list"]), inner, max_size=2),
     max_leaves=4,
 )
-MEMBERS = st.dictionaries(st.sampled_from([*OBJECT["properties"], "must", "surplus"]), VALUES, max_size=5)
+MEMBERS = st.dictionaries(st.sampled_from([*OBJECT["properties"], "surplus"]), VALUES, max_size=5)
 
 
 def tree(issues):

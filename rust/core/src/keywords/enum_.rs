@@ -123,7 +123,8 @@ pub(crate) fn compile<'a, H: Host<'a>>(
             }
             true
         });
-        draft.string().set = push(&mut compiler.tables.sets, StringSet::new(members.into(), false));
+        let narrows = draft.types & !types != 0;
+        draft.string().set = push(&mut compiler.tables.sets, StringSet::new(members.into(), false, narrows));
     } else {
         let mut values = Vec::with_capacity(value.len());
         value.items(|_, item| {
@@ -139,21 +140,34 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 }
 
 /// Says that a string is none of the allowed ones.
-pub(crate) fn explain<'a, I: Instance<'a>>(
+pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+    if rule.set != NONE && run.plan().sets[rule.set as usize].find(value.text().as_bytes()).is_none() {
+        not_in_set(run, at, rule.set, 0, value);
+    }
+}
+
+/// Says that a value of another kind is none of the allowed strings; false where `type` speaks of it.
+pub(crate) fn explain_kind<'a, I: Instance<'a>>(
     run: &mut Explainer<'_, I>,
     at: &At<'_>,
-    rule: &StringRule,
+    node: &crate::plan::Node,
     value: I,
-) {
-    if rule.set == NONE {
-        return;
+) -> bool {
+    let plan = run.plan();
+    let set = plan.strings.get(node.string as usize).map_or(NONE, |rule| rule.set);
+    let narrows = plan.sets.get(set as usize).is_some_and(|set| set.narrows);
+    if narrows {
+        not_in_set(run, at, set, node.types, value);
     }
-    let set = &run.plan().sets[rule.set as usize];
-    if set.find(value.text().as_bytes()).is_some() {
-        return;
-    }
+    narrows
+}
+
+fn not_in_set<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, set: u32, types: u8, value: I) {
+    let set = &run.plan().sets[set as usize];
     let keyword = if set.constant { Keyword::Const } else { Keyword::Enum };
-    let allowed = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into()).collect();
+    let strings = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into());
+    let null = (types & kinds::NULL != 0).then(|| "null".into());
+    let allowed = strings.chain(null).collect();
     run.issue(at, Some(keyword), value, Detail::OneOf(allowed));
 }
 
