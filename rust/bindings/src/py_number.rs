@@ -1,11 +1,14 @@
 //! Python numbers beyond a machine word: big ints and `decimal.Decimal`, and the names of other types.
 
 use pyo3::prelude::*;
-use pyo3::types::PyAnyMethods;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyAnyMethods, PyType};
 use toolhead_core::instance::Kind;
 use toolhead_core::number::Number;
 
 use crate::ffi::read::Raw;
+
+static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 fn with_object<R>(object: Raw<'_>, ask: impl FnOnce(&Bound<'_, PyAny>) -> R) -> R {
     Python::attach(|py| ask(&object.to_bound(py)))
@@ -22,13 +25,11 @@ pub(crate) fn big(object: Raw<'_>) -> Number {
 }
 
 fn is_decimal(object: &Bound<'_, PyAny>) -> bool {
-    // The class is known by its module and name: `decimal` is not imported for a value that cannot be one.
+    // `decimal` is not imported for a value that cannot be one. The name alone would let a class of the same name run
+    // its own code while data is looked at.
     let class = object.get_type();
-    let named = class.name().is_ok_and(|name| name == "Decimal");
-    named
-        && class
-            .module()
-            .is_ok_and(|module| module == "decimal" || module == "_decimal" || module == "_pydecimal")
+    class.name().is_ok_and(|name| name == "Decimal")
+        && DECIMAL.import(object.py(), "decimal", "Decimal").is_ok_and(|decimal| class.is(decimal))
 }
 
 /// The kind of an object of an unknown class: a number if it is a finite `Decimal`.

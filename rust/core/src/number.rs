@@ -31,6 +31,8 @@ pub struct Decimal {
 const MOST_HEXADECIMAL: usize = 16_384;
 /// Doubles hold every integer up to here exactly.
 const EXACT_DOUBLE: u64 = 1 << 53;
+/// The first double that is no machine integer.
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 impl Decimal {
     /// Reads the grammar of a JSON number (also without a leading digit restriction, as `Decimal` prints).
@@ -221,7 +223,9 @@ impl Number {
     pub fn to_i64(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
-            Self::Float(value) if value.fract() == 0.0 && value.abs() < 9.0e18 => Some(*value as i64),
+            Self::Float(value) if value.fract() == 0.0 && (-TWO_63..TWO_63).contains(value) => {
+                Some(*value as i64)
+            }
             Self::Big(decimal) if (0..20).contains(&decimal.exponent) => {
                 let scale = BigInt::from(10u8).pow(u32::try_from(decimal.exponent).unwrap_or(0));
                 i64::try_from(&decimal.mantissa * scale).ok()
@@ -308,6 +312,23 @@ mod tests {
         ] {
             let left = a.strip_suffix('x').map_or_else(|| number(a), |big| Number::parse_exact(big).unwrap());
             assert_eq!(left.compare(&number(b)), order, "{a} against {b}");
+        }
+    }
+
+    #[test]
+    fn equal_numbers_hash_alike() {
+        let hash = |number: &Number| {
+            let mut state = std::hash::DefaultHasher::new();
+            number.hash_value(&mut state);
+            state.finish()
+        };
+        for (a, b) in [
+            ("9100000000000000000", "9.1e18"),
+            ("-9223372036854775808", "-9223372036854775808.0"),
+            ("0", "-0.0"),
+        ] {
+            assert_eq!(number(a), number(b));
+            assert_eq!(hash(&number(a)), hash(&number(b)), "{a} and {b}");
         }
     }
 

@@ -174,10 +174,14 @@ pub struct ObjectRule {
 pub struct StringSet {
     /// The strings, and the host's handle of each.
     pub members: Box<[(Box<str>, usize)]>,
-    /// Open hash table over them, empty where they are few.
+    /// Open hash table over them, empty where they are few or very many.
     pub slots: Box<[u16]>,
+    /// The same where they are very many.
+    pub wide_slots: Box<[u32]>,
     /// It is the value of `const`.
     pub constant: bool,
+    /// It alone keeps other kinds out: no `type` says so.
+    pub narrows: bool,
 }
 
 /// A compiled schema.
@@ -275,7 +279,7 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).all(|(x, y)| x == y)
 }
 
-/// A hash of a short text that reads its length and at most sixteen of its bytes; collisions are compared.
+/// A hash of a text that is mostly short: its length, its ends, and what lies between; collisions are compared.
 #[inline]
 pub fn short_hash(text: &[u8]) -> u32 {
     let len = text.len();
@@ -287,7 +291,11 @@ pub fn short_hash(text: &[u8]) -> u32 {
         let byte = |at: usize| text.get(at).map_or(0, |byte| u64::from(*byte));
         (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
     };
-    let mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for chunk in text.get(8..len.saturating_sub(8)).unwrap_or_default().chunks_exact(8) {
+        let word = chunk.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        mixed = (mixed.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
     #[allow(clippy::cast_possible_truncation, reason = "the upper half is the mixed one")]
     let hash = (mixed >> 32) as u32;
     hash
@@ -300,25 +308,31 @@ pub const FEW_STRINGS: usize = 4;
 
 impl StringSet {
     /// Builds the set.
-    pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool) -> Self {
+    pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool, narrows: bool) -> Self {
         let mut slots = Vec::new();
-        if members.len() > FEW_STRINGS && members.len() < usize::from(u16::MAX) {
+        if members.len() > FEW_STRINGS {
             let size = (members.len() * 2).next_power_of_two();
-            slots.resize(size, 0u16);
-            for (index, (text, _)) in members.iter().enumerate() {
+            slots.resize(size, 0u32);
+            for (number, (text, _)) in (1u32..).zip(&members) {
                 let mut at = short_hash(text.as_bytes()) as usize & (size - 1);
                 while slots[at] != 0 {
                     at = (at + 1) & (size - 1);
                 }
-                slots[at] = u16::try_from(index + 1).unwrap_or(0);
+                slots[at] = number;
             }
         }
-        Self { members, slots: slots.into(), constant }
+        let narrow: Option<Box<[u16]>> = slots.iter().map(|slot| u16::try_from(*slot).ok()).collect();
+        let (slots, wide_slots) =
+            narrow.map_or_else(|| (Box::default(), slots.into()), |slots| (slots, Box::default()));
+        Self { members, slots, wide_slots, constant, narrows }
     }
 
     /// The host's handle of the member with this text.
     #[inline]
     pub fn find(&self, text: &[u8]) -> Option<usize> {
+        if self.slots.is_empty() && !self.wide_slots.is_empty() {
+            return self.find_wide(text);
+        }
         if self.slots.is_empty() {
             return self
                 .members
@@ -334,6 +348,21 @@ impl StringSet {
                 return None;
             }
             let (member, token) = &self.members[slot - 1];
+            if same(member.as_bytes(), text) {
+                return Some(*token);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+impl StringSet {
+    #[cold]
+    fn find_wide(&self, text: &[u8]) -> Option<usize> {
+        let mask = self.wide_slots.len() - 1;
+        let mut at = short_hash(text) as usize & mask;
+        loop {
+            let (member, token) = self.members.get((self.wide_slots[at] as usize).checked_sub(1)?)?;
             if same(member.as_bytes(), text) {
                 return Some(*token);
             }

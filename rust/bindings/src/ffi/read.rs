@@ -176,11 +176,11 @@ impl<'a> Raw<'a> {
         } else if kind == ffi::PyUnicode_2BYTE_KIND {
             // SAFETY: a str of this kind holds `length` units of two bytes.
             let units = unsafe { std::slice::from_raw_parts(data.cast::<u16>(), length) };
-            units.iter().fold(false, |found, unit| found | (*unit & 0xF800 == 0xD800))
+            units.iter().fold(0, |found, unit| found | u8::from(*unit & 0xF800 == 0xD800)) != 0
         } else {
             // SAFETY: a str of this kind holds `length` units of four bytes.
             let units = unsafe { std::slice::from_raw_parts(data.cast::<u32>(), length) };
-            units.iter().fold(false, |found, unit| found | (*unit & 0xFFFF_F800 == 0xD800))
+            units.iter().fold(0, |found, unit| found | u8::from(*unit & 0xFFFF_F800 == 0xD800)) != 0
         }
     }
 

@@ -5,6 +5,7 @@
 //! value is walked once: the outermost node that sees it walks (`WALK`), the schemas that apply to the same value in
 //! place do not walk again.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -33,6 +34,17 @@ pub struct Checker<'p> {
     applied: usize,
     allowance: usize,
     memo: Option<Box<Memo>>,
+    /// A limit that was passed, after which no verdict counts: under `not` a refusal would turn into consent.
+    exceeded: Cell<Option<Exceeded>>,
+}
+
+/// The limits that stop a run at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    /// Nested applications of schemas.
+    Levels,
+    /// Steps of a pattern.
+    Steps,
 }
 
 /// Names that are looked up one by one in an open object; a host may walk it for each.
@@ -49,18 +61,29 @@ pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
     }
     // The names of the value itself belong to its kind: an object with other keys is no JSON object.
     let named = root.object != NONE || value.kind() != Kind::Object || value.members(|_, _| true);
-    named && Checker::new(plan, 0).node::<I, false>(plan.root, value)
+    let mut run = Checker::new(plan, 0);
+    named && run.node::<I, false>(plan.root, value) && run.exceeded().is_none()
 }
 
 /// Does the plan accept the instance, and is all of it JSON data of bounded depth?
 pub fn is_valid_data<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
-    Checker::new(plan, 0).node::<I, true>(plan.root, value)
+    let mut run = Checker::new(plan, 0);
+    run.node::<I, true>(plan.root, value) && run.exceeded().is_none()
 }
 
 impl<'p> Checker<'p> {
     /// A run that starts `depth` levels inside the instance.
     pub fn new(plan: &'p Plan, depth: usize) -> Self {
-        Self { plan, depth, levels: 0, scope: Vec::new(), applied: 0, allowance: MEMO_AFTER, memo: None }
+        Self {
+            plan,
+            depth,
+            levels: 0,
+            scope: Vec::new(),
+            applied: 0,
+            allowance: MEMO_AFTER,
+            memo: None,
+            exceeded: Cell::new(None),
+        }
     }
 
     /// Does the node accept the value?
@@ -79,6 +102,7 @@ impl<'p> Checker<'p> {
         let plan = self.plan;
         let node = plan.node(id);
         if self.levels >= MOST_LEVELS {
+            self.exceeded.set(Some(Exceeded::Levels));
             return false;
         }
         self.levels += 1;
@@ -233,7 +257,10 @@ impl<'p> Checker<'p> {
                         }
                     }
                     Ok(false) => {}
-                    Err(_) => return false,
+                    Err(_) => {
+                        self.exceeded.set(Some(Exceeded::Steps));
+                        return false;
+                    }
                 }
             }
             if matched {
@@ -287,7 +314,10 @@ impl<'p> Checker<'p> {
     pub(crate) fn text(&self, rule: &StringRule, text: &str) -> bool {
         (rule.set == NONE || self.plan.sets[rule.set as usize].find(text.as_bytes()).is_some())
             && (rule.pattern == NONE
-                || self.plan.patterns[rule.pattern as usize].is_match(text).is_ok_and(|matched| matched))
+                || self.plan.patterns[rule.pattern as usize].is_match(text).unwrap_or_else(|_| {
+                    self.exceeded.set(Some(Exceeded::Steps));
+                    false
+                }))
             && rule.format.is_none_or(|format| format.is_valid(text))
             && crate::keywords::content::is_valid(rule.content, text)
     }
@@ -306,7 +336,7 @@ impl<'p> Checker<'p> {
 
     /// Only the keywords of a node that apply in place; its rules are known to accept the value.
     pub(crate) fn keywords_in_place<'a, I: Instance<'a>>(&mut self, node: &Node, value: I) -> bool {
-        self.checks(node, value.kind(), value)
+        self.checks(node, value.kind(), value) && self.exceeded().is_none()
     }
 
     /// The verdict of a schema that applies to a value which other schemas see too. Remembered once there were many:
@@ -340,6 +370,11 @@ impl<'p> Checker<'p> {
         let mut hasher = DefaultHasher::new();
         self.scope.hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// The limit that was passed, if one was: then the verdict is no, whatever was said.
+    pub(crate) fn exceeded(&self) -> Option<Exceeded> {
+        self.exceeded.get()
     }
 
     /// Forgets verdicts: values that they were about may be gone.

@@ -15,7 +15,6 @@ use crate::json::number::{self, Scanned};
 use crate::json::string;
 use crate::number::Number;
 use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE, same};
-use crate::value::Value;
 
 /// The text of a string: hosts store ASCII apart.
 #[derive(Clone, Copy, Debug)]
@@ -153,8 +152,6 @@ struct Decoder<'p, 't, 'b, B: Builder> {
     stack: Stack<B::Value>,
     scratch: Vec<u8>,
     depth: usize,
-    /// A default that was filled in may lack defaults itself.
-    incomplete: bool,
     /// Without a schema a repeated name is no issue: the last one wins.
     repeated_names: bool,
 }
@@ -180,7 +177,6 @@ pub fn decode<B: Builder>(
         stack: Stack::new(),
         scratch: Vec::new(),
         depth: 0,
-        incomplete: !plan.plain_defaults && !plan.defaults.is_empty(),
         repeated_names,
     };
     // Dynamic references depend on the way to a value, which this driver does not keep.
@@ -190,10 +186,13 @@ pub fn decode<B: Builder>(
     if decoder.at != text.len() {
         return Err(Stop::Syntax);
     }
-    if whole && !Checker::new(plan, 0).node::<_, false>(plan.root, B::instance(&value)) {
-        return Err(Stop::Refused);
+    if whole {
+        let mut checker = Checker::new(plan, 0);
+        if !checker.node::<_, false>(plan.root, B::instance(&value)) || checker.exceeded().is_some() {
+            return Err(Stop::Refused);
+        }
     }
-    let lacks_defaults = decoder.incomplete || (whole && !plan.defaults.is_empty());
+    let lacks_defaults = !plan.defaults.is_empty() && (whole || !plan.plain_defaults);
     Ok(Decoded { value, lacks_defaults })
 }
 
@@ -455,13 +454,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         Ok(self.builder.finish(object))
     }
 
-    /// Defaults of the names that were not seen. A default's own object gets its defaults from the caller.
+    /// Defaults of the names that were not seen.
     fn fill(&mut self, rule: &ObjectRule, object: &mut B::Object, seen: &Seen) -> Result<(), Stop<B::Error>> {
         let plan = self.plan;
         for (at, property) in plan.properties_of(rule).iter().enumerate() {
             if property.default != NONE && !seen.has(at) {
                 let (literal, token) = &plan.defaults[property.default as usize];
-                self.incomplete |= plan.leads_to_default(property.node) && !matches!(literal, Value::Null);
                 let value = match self.builder.shared(*token) {
                     Some(shared) => shared,
                     None => self.builder.literal(literal)?,
@@ -544,7 +542,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.colon()?;
         let value = self.value(node)?;
         for node in rest {
-            if !Checker::new(plan, self.depth).node::<_, false>(node, B::instance(&value)) {
+            let mut checker = Checker::new(plan, self.depth);
+            if !checker.node::<_, false>(node, B::instance(&value)) || checker.exceeded().is_some() {
                 return Err(Stop::Refused);
             }
         }

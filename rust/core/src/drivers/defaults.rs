@@ -1,8 +1,8 @@
 //! Fills in the defaults of missing members, at every depth, in a copy of what changes (public API, section 1).
 //!
 //! The value is known to be valid. A default applies where the schema that declares it applies: through `allOf`,
-//! `$ref`, the branch of `anyOf` or `oneOf` that accepts the value, and the arm of `if` that counts. What was filled in
-//! is filled in turn, but a default never inside itself: a recursive schema would have no end.
+//! `$ref`, the branch of `anyOf` or `oneOf` that accepts the value, and the arm of `if` that counts. A default is
+//! the author's value: it is copied as written and nothing is filled into it, else a recursive schema would have no end.
 
 use super::check::Checker;
 use super::edit::Edit;
@@ -110,12 +110,11 @@ pub(crate) fn names<'a, I: Instance<'a>>(value: I) -> Vec<String> {
 /// # Errors
 /// When the host fails.
 pub fn fill<E: Edit>(plan: &Plan, edit: &mut E, value: &E::Value) -> Result<Option<E::Value>, E::Error> {
-    let mut filling = Vec::new();
     if plan.plain_defaults {
-        return fill_plain(plan, edit, plan.root, value, &mut filling);
+        return fill_plain(plan, edit, plan.root, value);
     }
     let mut run = Checker::new(plan, 0);
-    fill_value(&mut run, edit, &[plan.root], value, &mut filling)
+    fill_value(&mut run, edit, &[plan.root], value)
 }
 
 /// The same where no default stands behind a keyword that applies in place: one walk, no lists of nodes.
@@ -124,7 +123,6 @@ fn fill_plain<E: Edit>(
     edit: &mut E,
     id: NodeId,
     value: &E::Value,
-    filling: &mut Vec<u32>,
 ) -> Result<Option<E::Value>, E::Error> {
     let node = plan.node(id);
     let mut changed: Option<E::Value> = None;
@@ -152,19 +150,16 @@ fn fill_plain<E: Edit>(
             });
             if rule.has_defaults {
                 for (at, property) in properties.iter().enumerate() {
-                    if property.default != NONE && !seen.has(at) && !filling.contains(&property.default) {
+                    if property.default != NONE && !seen.has(at) {
                         let copy = copied(edit, &mut changed, value)?;
                         let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
-                        filling.push(property.default);
-                        let deeper = fill_plain(plan, edit, property.node, &filled, filling)?;
-                        filling.pop();
-                        edit.set_member(&copy, plan.name(property), deeper.unwrap_or(filled))?;
+                        edit.set_member(&copy, plan.name(property), filled)?;
                     }
                 }
             }
             for (name, node) in below {
                 let Some(member) = edit.member(value, &name) else { continue };
-                if let Some(filled) = fill_plain(plan, edit, node, &member, filling)? {
+                if let Some(filled) = fill_plain(plan, edit, node, &member)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_member(&copy, &name, filled)?;
                 }
@@ -178,7 +173,7 @@ fn fill_plain<E: Edit>(
                     continue;
                 }
                 let Some(item) = edit.item(value, index) else { continue };
-                if let Some(filled) = fill_plain(plan, edit, node, &item, filling)? {
+                if let Some(filled) = fill_plain(plan, edit, node, &item)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_item(&copy, index, filled)?;
                 }
@@ -236,7 +231,6 @@ fn fill_value<E: Edit>(
     edit: &mut E,
     nodes: &[NodeId],
     value: &E::Value,
-    filling: &mut Vec<u32>,
 ) -> Result<Option<E::Value>, E::Error> {
     let plan = run.plan;
     if !nodes.iter().any(|node| plan.leads_to_default(*node)) {
@@ -257,7 +251,7 @@ fn fill_value<E: Edit>(
             });
             for (name, nodes) in below {
                 let Some(member) = edit.member(value, &name) else { continue };
-                if let Some(filled) = fill_value(run, edit, &nodes, &member, filling)? {
+                if let Some(filled) = fill_value(run, edit, &nodes, &member)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_member(&copy, &name, filled)?;
                 }
@@ -273,18 +267,11 @@ fn fill_value<E: Edit>(
                     true
                 });
                 for (at, property) in properties.iter().enumerate() {
-                    if property.default == NONE || seen.has(at) || filling.contains(&property.default) {
+                    if property.default == NONE || seen.has(at) {
                         continue;
                     }
                     let name = plan.name(property);
-                    let mut filled = edit.literal(&plan.defaults[property.default as usize].0)?;
-                    filling.push(property.default);
-                    if let Some(deeper) =
-                        fill_value(run, edit, &of_member(plan, &nodes, name), &filled, filling)?
-                    {
-                        filled = deeper;
-                    }
-                    filling.pop();
+                    let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_member(&copy, name, filled)?;
                 }
@@ -294,7 +281,7 @@ fn fill_value<E: Edit>(
             let nodes = applied_with_defaults(run, nodes, E::instance(value));
             for index in 0..E::instance(value).len() {
                 let Some(item) = edit.item(value, index) else { continue };
-                if let Some(filled) = fill_value(run, edit, &of_item(plan, &nodes, index), &item, filling)? {
+                if let Some(filled) = fill_value(run, edit, &of_item(plan, &nodes, index), &item)? {
                     let copy = copied(edit, &mut changed, value)?;
                     edit.set_item(&copy, index, filled)?;
                 }

@@ -4,7 +4,7 @@
 //! wrote. Paths are linked on the stack and turned into data only when an issue is kept. Everything it looks into is
 //! bounded by the same limits as the verdict.
 
-use super::check::Checker;
+use super::check::{Checker, Exceeded};
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::issue::{Detail, Issue, Name, SchemaStep, Step};
 use crate::keywords::{
@@ -148,6 +148,17 @@ pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<I
     // What is not JSON may hide where the schema looks at nothing.
     if run.wants_more() && !run.run.is_bounded(value) {
         run.foreign(&At::start(), value);
+    }
+    // A limit was passed where the answer did not show it, as under `not`.
+    if run.found.is_empty()
+        && run.wants_more()
+        && let Some(exceeded) = run.run.exceeded()
+    {
+        let detail = match exceeded {
+            Exceeded::Levels => Detail::Depth(plan.limits.depth),
+            Exceeded::Steps => Detail::Steps(plan.limits.regex_steps),
+        };
+        run.issue(&At::start(), None, value, detail);
     }
     run.found
 }

@@ -74,7 +74,7 @@ pub fn census(text: &[u8]) -> (u8, usize) {
         let mut sum = 0u8;
         for byte in chunk {
             sum += u8::from(*byte & 0xC0 == 0x80);
-            highest = byte.max(&highest).to_owned();
+            highest = highest.max(*byte);
         }
         continued += usize::from(sum);
     }

@@ -1,9 +1,12 @@
 //! `enum` (2020-12 Validation 6.1.2).
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
 use super::{Behaviour, Check, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
-use crate::instance::{Instance, Kind, equal, kinds};
+use crate::instance::{Instance, Kind, equal, hash_value, kinds};
 use crate::issue::Detail;
 use crate::plan::{NONE, StringRule, StringSet};
 use crate::schema::SchemaError;
@@ -15,6 +18,37 @@ use crate::value::Value;
 #[derive(Clone, Debug)]
 pub struct Enum {
     values: Box<[Value]>,
+    /// Where they are many.
+    index: Option<Box<Index>>,
+}
+
+/// The positions of many values by their hash, which has a key of its own.
+#[derive(Clone, Debug)]
+struct Index {
+    keys: RandomState,
+    by_hash: HashMap<u64, Vec<u32>>,
+}
+
+/// Up to this many values are compared one by one.
+const FEW: usize = 16;
+
+impl Index {
+    fn of(values: &[Value]) -> Option<Box<Self>> {
+        if values.len() <= FEW {
+            return None;
+        }
+        let mut index = Self { keys: RandomState::new(), by_hash: HashMap::with_capacity(values.len()) };
+        for (at, value) in (0u32..).zip(values) {
+            index.by_hash.entry(index.hash(value)).or_default().push(at);
+        }
+        Some(Box::new(index))
+    }
+
+    fn hash<'a, I: Instance<'a>>(&self, value: I) -> u64 {
+        let mut state = self.keys.build_hasher();
+        hash_value(value, &mut state, &self.keys);
+        state.finish()
+    }
 }
 
 /// The kinds of value that may equal a literal: a whole number may come as either kind of number.
@@ -89,14 +123,16 @@ pub(crate) fn compile<'a, H: Host<'a>>(
             }
             true
         });
-        draft.string().set = push(&mut compiler.tables.sets, StringSet::new(members.into(), false));
+        let narrows = draft.types & !types != 0;
+        draft.string().set = push(&mut compiler.tables.sets, StringSet::new(members.into(), false, narrows));
     } else {
         let mut values = Vec::with_capacity(value.len());
         value.items(|_, item| {
             values.push(Value::copy_of(item));
             true
         });
-        let rule = Rule::Enum(Enum { values: values.into() });
+        let index = Index::of(&values);
+        let rule = Rule::Enum(Enum { values: values.into(), index });
         draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::Enum, rule });
     }
     draft.types &= types;
@@ -110,15 +146,33 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     rule: &StringRule,
     value: I,
 ) {
-    if rule.set == NONE {
-        return;
+    if rule.set != NONE && run.plan().sets[rule.set as usize].find(value.text().as_bytes()).is_none() {
+        not_in_set(run, at, rule.set, 0, value);
     }
-    let set = &run.plan().sets[rule.set as usize];
-    if set.find(value.text().as_bytes()).is_some() {
-        return;
+}
+
+/// Says that a value of another kind is none of the allowed strings; false where `type` speaks of it.
+pub(crate) fn explain_kind<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    node: &crate::plan::Node,
+    value: I,
+) -> bool {
+    let plan = run.plan();
+    let set = plan.strings.get(node.string as usize).map_or(NONE, |rule| rule.set);
+    let narrows = plan.sets.get(set as usize).is_some_and(|set| set.narrows);
+    if narrows {
+        not_in_set(run, at, set, node.types, value);
     }
+    narrows
+}
+
+fn not_in_set<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, set: u32, types: u8, value: I) {
+    let set = &run.plan().sets[set as usize];
     let keyword = if set.constant { Keyword::Const } else { Keyword::Enum };
-    let allowed = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into()).collect();
+    let strings = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into());
+    let null = (types & kinds::NULL != 0).then(|| "null".into());
+    let allowed = strings.chain(null).collect();
     run.issue(at, Some(keyword), value, Detail::OneOf(allowed));
 }
 
@@ -131,8 +185,14 @@ impl Enum {
 }
 
 impl Behaviour for Enum {
-    fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
-        self.values.iter().any(|allowed| equal(allowed, value))
+    fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
+        let Some(index) = &self.index else { return self.values.iter().any(|allowed| equal(allowed, value)) };
+        run.is_bounded(value)
+            && index.by_hash.get(&index.hash(value)).is_some_and(|found| {
+                found
+                    .iter()
+                    .any(|at| self.values.get(*at as usize).is_some_and(|allowed| equal(allowed, value)))
+            })
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
@@ -145,6 +205,7 @@ impl Behaviour for Enum {
     }
 
     fn heap_size(&self) -> usize {
-        self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum()
+        let index = self.index.as_ref().map_or(0, |index| index.by_hash.len() * 48);
+        index + self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum::<usize>()
     }
 }

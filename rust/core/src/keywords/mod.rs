@@ -239,7 +239,7 @@ pub trait Behaviour {
     }
     /// Learns the node that it belongs to.
     fn bind(&mut self, _node: NodeId) {}
-    /// Drops schemas that were merged into the node; false where nothing is left.
+    /// Drops schemas that were merged into the node (sorted); false where nothing is left.
     fn without(&mut self, _merged: &[NodeId]) -> bool {
         true
     }

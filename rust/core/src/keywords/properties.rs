@@ -85,6 +85,14 @@ pub(crate) fn properties<'a, H: Host<'a>>(
                 let at = add(compiler, draft.object(), name);
                 draft.object().properties[at].declared = node;
                 if let Some(default) = schema.member(0, "default") {
+                    if !compiler.is_literal(default) {
+                        failed = Some(SchemaError {
+                            message: "Expected JSON data of bounded depth".to_owned(),
+                            schema_path: place.then(name).then("default").pointer(),
+                            keyword: Some("default"),
+                        });
+                        return false;
+                    }
                     let token =
                         if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
                     let row = (Value::copy_of(default), token);

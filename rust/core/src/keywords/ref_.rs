@@ -91,7 +91,7 @@ impl Behaviour for Ref {
     }
 
     fn without(&mut self, merged: &[NodeId]) -> bool {
-        !merged.contains(&self.node)
+        merged.binary_search(&self.node).is_err()
     }
 
     fn accepted_kinds(&self, nodes: &[Node]) -> u8 {

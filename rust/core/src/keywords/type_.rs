@@ -86,7 +86,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
             run.issue(at, None, value, Detail::Never);
         } else if kind == Kind::Foreign {
             run.issue(at, None, value, Detail::Foreign(value.foreign_name().into()));
-        } else {
+        } else if !super::enum_::explain_kind(run, at, node, value) {
             run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, integral, kind));
         }
     } else if kind == Kind::Integer && node.number != NONE && value.number().is_beyond() {

@@ -342,6 +342,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             let keyword = Keyword::from_bit(rest.trailing_zeros());
             rest &= rest - 1;
             if let Some(value) = scope.get(keyword) {
+                if let Some(name) = value.foreign_key().filter(|_| value.kind() == Kind::Object) {
+                    return Err(scope.error(keyword, format!("Expected string keys, got {name}")));
+                }
                 keywords::compile(keyword, self, &scope, &mut draft, value)?;
             }
         }
@@ -562,6 +565,14 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         keyword: Keyword,
         value: H::Instance,
     ) -> Result<(), SchemaError> {
+        if self.is_literal(value) {
+            return Ok(());
+        }
+        Err(scope.error(keyword, "Expected JSON data of bounded depth"))
+    }
+
+    /// Is a value of the schema JSON data that may be copied and compared?
+    pub fn is_literal(&self, value: H::Instance) -> bool {
         fn bounded<'a, I: Instance<'a>>(value: I, left: usize) -> bool {
             match value.kind() {
                 Kind::Foreign => false,
@@ -570,10 +581,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 _ => true,
             }
         }
-        if bounded(value, self.options.limits.depth) {
-            return Ok(());
-        }
-        Err(scope.error(keyword, "Expected JSON data of bounded depth"))
+        bounded(value, self.options.limits.depth)
     }
 
     /// Is the `format` keyword asserted in this dialect?

@@ -81,7 +81,7 @@ impl Tags {
             required &= own[at].required;
             match constants(tables, rule, at)? {
                 Constants::Strings(set) => {
-                    members.extend(set.members.iter().map(|(tag, _)| (tag.clone(), *branch)))
+                    members.extend(set.members.iter().map(|(tag, _)| (tag.clone(), *branch)));
                 }
                 Constants::Integers(tags) => integers.extend(tags.into_iter().map(|tag| (tag, *branch))),
             }
@@ -93,7 +93,7 @@ impl Tags {
         if !unique {
             return None;
         }
-        let set = StringSet::new(members.into(), false);
+        let set = StringSet::new(members.into(), false, false);
         Some(Box::new(Self {
             name: name.into(),
             token: property.token,

@@ -1,5 +1,7 @@
 //! The last steps of a compilation: objects' names bound to their nodes, merged nodes, circles refused, tables packed.
 
+use std::collections::HashSet;
+
 use super::SchemaError;
 use super::compile::{Compiler, Host, push};
 use super::draft::{Draft, ObjectDraft, can_join_objects, join_numbers, join_strings};
@@ -118,17 +120,16 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let mut merged = draft.clone();
         merged.merge.clear();
         let mut taken = Vec::new();
+        let mut seen = HashSet::new();
         for node in &draft.merge {
-            if taken.contains(node) {
-                continue;
-            }
-            if self.is_finished(*node) && self.absorb(&mut merged, *node) {
+            if seen.insert(*node) && self.is_finished(*node) && self.absorb(&mut merged, *node) {
                 taken.push(*node);
             }
         }
         if taken.is_empty() {
             return None;
         }
+        taken.sort_unstable();
         merged.checks.retain_mut(|check| check.rule.without(&taken));
         Some(merged)
     }

@@ -387,7 +387,9 @@ impl<'a, I: Instance<'a>> References<I> {
             let Some(next) = next else { return Ok(None) };
             schema = next;
             uri::push_token(&mut place, &token);
-            if schema.kind() == Kind::Object && id_of(schema, self.resource(resource).dialect).is_some() {
+            let has_id = schema.kind() == Kind::Object
+                && (self.member(schema, "$id").is_some() || self.member(schema, "id").is_some());
+            if has_id && id_of(schema, self.resource(resource).dialect).is_some() {
                 resource = self.resource_at(host, schema, resource)?;
             }
         }
