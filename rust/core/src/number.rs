@@ -223,7 +223,9 @@ impl Number {
     pub fn to_i64(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
-            Self::Float(value) if value.fract() == 0.0 && (-TWO_63..TWO_63).contains(value) => Some(*value as i64),
+            Self::Float(value) if value.fract() == 0.0 && (-TWO_63..TWO_63).contains(value) => {
+                Some(*value as i64)
+            }
             Self::Big(decimal) if (0..20).contains(&decimal.exponent) => {
                 let scale = BigInt::from(10u8).pow(u32::try_from(decimal.exponent).unwrap_or(0));
                 i64::try_from(&decimal.mantissa * scale).ok()
@@ -320,7 +322,11 @@ mod tests {
             number.hash_value(&mut state);
             state.finish()
         };
-        for (a, b) in [("9100000000000000000", "9.1e18"), ("-9223372036854775808", "-9223372036854775808.0"), ("0", "-0.0")] {
+        for (a, b) in [
+            ("9100000000000000000", "9.1e18"),
+            ("-9223372036854775808", "-9223372036854775808.0"),
+            ("0", "-0.0"),
+        ] {
             assert_eq!(number(a), number(b));
             assert_eq!(hash(&number(a)), hash(&number(b)), "{a} and {b}");
         }

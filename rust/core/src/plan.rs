@@ -292,10 +292,12 @@ pub fn short_hash(text: &[u8]) -> u32 {
         (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
     };
     let mut mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut middle = 8;
-    while middle + 8 < len {
-        mixed = (mixed.rotate_left(23) ^ word(middle)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        middle += 8;
+    // Names that are alike at both ends differ in between.
+    let between = if len > 16 { &text[8..len - 8] } else { &[] };
+    for chunk in between.chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        mixed = (mixed.rotate_left(23) ^ u64::from_le_bytes(bytes)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
     #[allow(clippy::cast_possible_truncation, reason = "the upper half is the mixed one")]
     let hash = (mixed >> 32) as u32;
@@ -323,7 +325,8 @@ impl StringSet {
             }
         }
         let narrow: Option<Box<[u16]>> = slots.iter().map(|slot| u16::try_from(*slot).ok()).collect();
-        let (slots, wide_slots) = narrow.map_or_else(|| (Box::default(), slots.into()), |slots| (slots, Box::default()));
+        let (slots, wide_slots) =
+            narrow.map_or_else(|| (Box::default(), slots.into()), |slots| (slots, Box::default()));
         Self { members, slots, wide_slots, constant, narrows }
     }
 

@@ -74,7 +74,16 @@ pub fn is_valid_data<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
 impl<'p> Checker<'p> {
     /// A run that starts `depth` levels inside the instance.
     pub fn new(plan: &'p Plan, depth: usize) -> Self {
-        Self { plan, depth, levels: 0, scope: Vec::new(), applied: 0, allowance: MEMO_AFTER, memo: None, exceeded: Cell::new(None) }
+        Self {
+            plan,
+            depth,
+            levels: 0,
+            scope: Vec::new(),
+            applied: 0,
+            allowance: MEMO_AFTER,
+            memo: None,
+            exceeded: Cell::new(None),
+        }
     }
 
     /// Does the node accept the value?

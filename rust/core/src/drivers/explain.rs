@@ -150,7 +150,8 @@ pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<I
         run.foreign(&At::start(), value);
     }
     // A limit was passed where the answer did not show it, as under `not`.
-    if run.found.is_empty() && run.wants_more()
+    if run.found.is_empty()
+        && run.wants_more()
         && let Some(exceeded) = run.run.exceeded()
     {
         let detail = match exceeded {

@@ -83,7 +83,8 @@ impl Behaviour for AllOf {
     }
 
     fn without(&mut self, merged: &[NodeId]) -> bool {
-        self.branches = self.branches.iter().copied().filter(|branch| merged.binary_search(branch).is_err()).collect();
+        self.branches =
+            self.branches.iter().copied().filter(|branch| merged.binary_search(branch).is_err()).collect();
         !self.branches.is_empty()
     }
 

@@ -28,7 +28,8 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     compiler.literal_depth(scope, Keyword::Const, value)?;
     if value.kind() == Kind::String && draft.string.as_ref().is_none_or(|rule| rule.set == NONE) {
         let token = compiler.host.intern(value.text());
-        let set = StringSet::new(Box::new([(value.text().into(), token)]), true, draft.types & !kinds::STRING != 0);
+        let set =
+            StringSet::new(Box::new([(value.text().into(), token)]), true, draft.types & !kinds::STRING != 0);
         draft.string().set = push(&mut compiler.tables.sets, set);
         draft.types &= kinds::STRING;
         return Ok(());

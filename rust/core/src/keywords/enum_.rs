@@ -140,7 +140,12 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 }
 
 /// Says that a string is none of the allowed ones.
-pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, rule: &StringRule, value: I) {
+pub(crate) fn explain<'a, I: Instance<'a>>(
+    run: &mut Explainer<'_, I>,
+    at: &At<'_>,
+    rule: &StringRule,
+    value: I,
+) {
     if rule.set != NONE && run.plan().sets[rule.set as usize].find(value.text().as_bytes()).is_none() {
         not_in_set(run, at, rule.set, 0, value);
     }
@@ -184,7 +189,9 @@ impl Behaviour for Enum {
         let Some(index) = &self.index else { return self.values.iter().any(|allowed| equal(allowed, value)) };
         run.is_bounded(value)
             && index.by_hash.get(&index.hash(value)).is_some_and(|found| {
-                found.iter().any(|at| self.values.get(*at as usize).is_some_and(|allowed| equal(allowed, value)))
+                found
+                    .iter()
+                    .any(|at| self.values.get(*at as usize).is_some_and(|allowed| equal(allowed, value)))
             })
     }
 

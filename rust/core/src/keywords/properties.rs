@@ -93,7 +93,8 @@ pub(crate) fn properties<'a, H: Host<'a>>(
                         });
                         return false;
                     }
-                    let token = if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
+                    let token =
+                        if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
                     let row = (Value::copy_of(default), token);
                     draft.object().properties[at].default = push(&mut compiler.tables.defaults, row);
                 }

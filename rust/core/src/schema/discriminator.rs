@@ -93,7 +93,7 @@ impl Tags {
         if !unique {
             return None;
         }
-        let set = StringSet::new(members.into(), false);
+        let set = StringSet::new(members.into(), false, false);
         Some(Box::new(Self {
             name: name.into(),
             token: property.token,
