@@ -292,9 +292,12 @@ pub fn short_hash(text: &[u8]) -> u32 {
         (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
     };
     let mut mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    for chunk in text.get(8..len.saturating_sub(8)).unwrap_or_default().chunks_exact(8) {
-        let word = chunk.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        mixed = (mixed.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    // Names that are alike at both ends differ in between.
+    let between = if len > 16 { &text[8..len - 8] } else { &[] };
+    for chunk in between.chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        mixed = (mixed.rotate_left(23) ^ u64::from_le_bytes(bytes)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
     #[allow(clippy::cast_possible_truncation, reason = "the upper half is the mixed one")]
     let hash = (mixed >> 32) as u32;

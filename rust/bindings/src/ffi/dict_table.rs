@@ -75,10 +75,17 @@ mod table {
         if kind != UNICODE {
             return None;
         }
+        if nentries == 0 {
+            // The interpreter's one empty table has no room for entries, nor their alignment.
+            return Some(&[]);
+        }
         let offset = size_of::<Keys>() + (1usize << log2_index_bytes);
         // SAFETY: the entries follow the index table in the same allocation.
         let first = unsafe { keys.cast::<u8>().add(offset) };
-        #[allow(clippy::cast_ptr_alignment, reason = "the index table is a power of two of at least eight bytes")]
+        #[allow(
+            clippy::cast_ptr_alignment,
+            reason = "the index table is a power of two of at least eight bytes"
+        )]
         let first = first.cast::<Entry>();
         // SAFETY: `nentries` entries are in use; the dict does not change while they are looked at.
         Some(unsafe { std::slice::from_raw_parts(first, usize::try_from(nentries).unwrap_or(0)) })

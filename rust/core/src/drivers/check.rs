@@ -203,7 +203,8 @@ impl<'p> Checker<'p> {
             && properties.len() <= FEW_ASKED
             && properties.len() * 2 < len
         {
-            return self.ask_names(properties, value);
+            // Other keys than strings make it no JSON object, however few of its names are asked for.
+            return self.ask_names(properties, value) && value.members(|_, _| true);
         }
         let mut next = 0;
         let mut required = 0;

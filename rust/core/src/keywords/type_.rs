@@ -89,9 +89,16 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
         } else if !super::enum_::explain_kind(run, at, node, value) {
             run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, integral, kind));
         }
-    } else if kind == Kind::Integer && node.number != NONE && value.number().is_beyond() {
+    } else if kind == Kind::Integer && is_bounded(run.plan(), node) && value.number().is_beyond() {
         run.issue(at, None, value, Detail::Text("a number within the digit limit", "a longer one"));
     } else if integral && kind == Kind::Float && !value.number().is_integer() {
         run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, true, kind));
     }
+}
+
+/// Does a keyword compare the node's numbers? Integers that none does are never read.
+fn is_bounded(plan: &crate::plan::Plan, node: &Node) -> bool {
+    plan.numbers
+        .get(node.number as usize)
+        .is_some_and(|rule| rule.min.is_some() || rule.max.is_some() || rule.multiple_of.is_some())
 }
