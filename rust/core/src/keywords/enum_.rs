@@ -1,6 +1,6 @@
 //! `enum` (2020-12 Validation 6.1.2).
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind, equal, kinds};
@@ -146,5 +146,9 @@ impl Behaviour for Enum {
 
     fn heap_size(&self) -> usize {
         self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum()
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Literals(&self.values)
     }
 }
