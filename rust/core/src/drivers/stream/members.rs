@@ -154,7 +154,8 @@ impl Run {
                     return true;
                 }
                 let mut begun = Begun::default();
-                key.chars().map(|character| pattern.step(&mut begun, character)).last() != Some(Prefix::Dead)
+                let decided = key.chars().map(|character| pattern.step(&mut begun, character)).find(|prefix| *prefix != Prefix::Open);
+                decided != Some(Prefix::Dead)
             })
     }
 
@@ -167,6 +168,9 @@ impl Run {
         }
         let (start, end, count) = (frame.start, frame.end, frame.count);
         frame.count += 1;
+        for found in self.cut_names.drain(..) {
+            self.found[found].issue.detail = crate::issue::Detail::Unexpected(name.into());
+        }
         self.path.truncate(frame.path_at);
         self.path.push_str(name);
         self.named = true;

@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::drivers::check::Checker;
-use crate::instance::kinds;
+use crate::instance::{Kind, kinds};
 use crate::issue::{Name, SchemaStep, Step};
 use crate::json::Number as Written;
 use crate::json::sink::{self, Literal};
@@ -83,7 +83,7 @@ struct Frame {
     names: Option<Vec<Box<str>>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Run {
     cells: Vec<Cell>,
     frames: Vec<Frame>,
@@ -93,10 +93,14 @@ struct Run {
     path: String,
     /// The name at hand, as far as it has come.
     key: String,
+    /// The kind of the value at hand, as far as its first byte tells.
+    kind: Kind,
     in_key: bool,
     in_string: bool,
     /// The name at hand stands in the path.
     named: bool,
+    /// The violations that show the name at hand as far as it had come.
+    cut_names: Vec<usize>,
     /// Where the cells of the value at hand begin.
     value_start: usize,
     text: text::Text,
@@ -126,7 +130,7 @@ macro_rules! with {
 impl Follower {
     /// Before the first byte.
     pub fn new(plan: Arc<Plan>) -> Self {
-        Self { plan, run: Run::default() }
+        Self { plan, run: Run::new() }
     }
 
     /// What is known of the whole value.
@@ -235,6 +239,8 @@ impl Follower {
         self.run.in_key = true;
         self.run.name_end(x, key, end - 1);
         self.run.in_key = false;
+        self.run.key.clear();
+        self.run.cut_names.clear();
         if self.run.capture.is_active() {
             self.run.capture.key(key);
         }
@@ -321,15 +327,37 @@ fn value_of(literal: Literal) -> Value {
 }
 
 impl Run {
+    fn new() -> Self {
+        Self {
+            cells: Vec::new(),
+            frames: Vec::new(),
+            next: Vec::new(),
+            found: Vec::new(),
+            path: String::new(),
+            key: String::new(),
+            kind: Kind::Null,
+            in_key: false,
+            in_string: false,
+            named: false,
+            cut_names: Vec::new(),
+            value_start: 0,
+            text: text::Text::default(),
+            capture: Capture::default(),
+            uniques: Vec::new(),
+            repeats: false,
+        }
+    }
+
     fn value_begin(&mut self, x: Context<'_>, kind: sink::Kind, at: usize) {
-        let bits = match kind {
-            sink::Kind::Object => kinds::OBJECT,
-            sink::Kind::Array => kinds::ARRAY,
-            sink::Kind::String => kinds::STRING,
-            sink::Kind::Number => kinds::NUMBER,
-            sink::Kind::Literal(Literal::Null) => kinds::NULL,
-            sink::Kind::Literal(_) => kinds::BOOL,
+        let (bits, kind_so_far) = match kind {
+            sink::Kind::Object => (kinds::OBJECT, Kind::Object),
+            sink::Kind::Array => (kinds::ARRAY, Kind::Array),
+            sink::Kind::String => (kinds::STRING, Kind::String),
+            sink::Kind::Number => (kinds::NUMBER, Kind::Float),
+            sink::Kind::Literal(Literal::Null) => (kinds::NULL, Kind::Null),
+            sink::Kind::Literal(_) => (kinds::BOOL, Kind::Bool),
         };
+        self.kind = kind_so_far;
         let literal = if let sink::Kind::Literal(word) = kind { Some(value_of(word)) } else { None };
         let in_object = match self.frames.last() {
             Some(frame) if frame.is_object => true,

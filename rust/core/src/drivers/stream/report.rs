@@ -110,7 +110,8 @@ impl Run {
         let mut kind = match self.frames.get(depth) {
             Some(frame) if frame.is_object => Kind::Object,
             Some(_) => Kind::Array,
-            None => Kind::String,
+            None if self.in_key => Kind::String,
+            None => self.kind,
         };
         if let Fault::Missing = fault {
             return self.missing(x, cell, depth, at);
@@ -153,6 +154,7 @@ impl Run {
                 (rule.and_then(|rule| Keyword::lookup(rule.words.0)), Detail::Beyond(most))
             }
             Fault::Unexpected => {
+                self.cut_names.push(self.found.len());
                 let keyword = if let Part::Names(_) = part { Keyword::PropertyNames } else { Keyword::AdditionalProperties };
                 (Some(keyword), Detail::Unexpected(self.key.as_str().into()))
             }

@@ -63,9 +63,8 @@ impl Run {
                 }
                 Part::Node(_) | Part::Literal(_) => Some((Status::Failed, None)),
                 Part::Any(_) | Part::Values(_) if is_ok => Some((Status::Ok, None)),
-                Part::Any(_) | Part::Values(_) => {
-                    (above.pending == 0).then_some((Status::Failed, Some(Fault::NoBranch)))
-                }
+                Part::Any(_) => (above.pending == 0).then_some((Status::Failed, Some(Fault::NoBranch))),
+                Part::Values(_) => (above.pending == 0).then_some((Status::Failed, Some(Fault::Literal))),
                 Part::One(_) => {
                     above.good += u32::from(is_ok);
                     match (above.good, above.pending) {
