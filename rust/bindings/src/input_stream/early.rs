@@ -94,10 +94,13 @@ impl Sink for Judged<'_, '_> {
     #[inline]
     fn key(&mut self, key: &str, end: usize) -> PyResult<()> {
         self.builder.key(key, end)?;
-        if self.builder.live.is_repeated(self.builder.py)? {
+        let is_repeated = match self.follower.key(key, end) {
+            Some(known) => known,
+            None => self.builder.live.is_repeated(self.builder.py)?,
+        };
+        if is_repeated {
             self.follower.repeated_key(key, end);
         }
-        self.follower.key(key, end);
         Ok(())
     }
     fn object_end(&mut self, end: usize) -> PyResult<()> {

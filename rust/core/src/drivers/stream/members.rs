@@ -160,8 +160,9 @@ impl Run {
     }
 
     /// The name is whole; its closing quote stands at `at`.
-    pub(super) fn name_end(&mut self, x: Context<'_>, name: &str, at: usize) {
-        let Some(frame) = self.frames.last_mut() else { return };
+    pub(super) fn name_end(&mut self, x: Context<'_>, name: &str, at: usize) -> Option<bool> {
+        let frame = self.frames.last_mut()?;
+        let mut repeats = None;
         frame.settles = false;
         if let Some(names) = &mut frame.names {
             names.push(name.into());
@@ -179,7 +180,7 @@ impl Run {
                 continue;
             }
             match self.cells[index as usize].part {
-                Part::Node(_) => self.member_of_node(x, index, name, count, at),
+                Part::Node(_) => repeats = self.member_of_node(x, index, name, count, at).or(repeats),
                 Part::Literal(id) => {
                     let Literal::Object(members) = &x.facts.literals[id as usize] else { continue };
                     match members.iter().find(|(member, _)| **member == *name) {
@@ -200,12 +201,15 @@ impl Run {
                 _ => {}
             }
         }
+        repeats
     }
 
+    /// Answers whether the name came before, where the schema mentions it.
     #[inline]
-    fn member_of_node(&mut self, x: Context<'_>, index: u32, name: &str, count: usize, at: usize) {
+    fn member_of_node(&mut self, x: Context<'_>, index: u32, name: &str, count: usize, at: usize) -> Option<bool> {
         let this = &mut self.cells[index as usize];
-        let Some((rule, _)) = rule_of(x, this) else { return };
+        let (rule, _) = rule_of(x, this)?;
+        let mut repeats = None;
         let refused = std::mem::take(&mut this.refused);
         let properties = x.plan.properties_of(rule);
         let hint = this.at as usize;
@@ -219,13 +223,14 @@ impl Run {
             let position = u32::try_from(found).unwrap_or(NONE);
             let property = &properties[found];
             this.at = position + 1;
-            if found < 64 {
-                this.bits |= 1 << found;
-            }
-            this.required += u32::from(property.required);
+            let bit = if found < 64 { 1 << found } else { 0 };
+            let is_new = this.bits & bit == 0;
+            repeats = (bit != 0).then_some(!is_new);
+            this.bits |= bit;
+            this.required += u32::from(property.required && is_new);
             if property.declared != NONE {
                 named = true;
-                this.constrained += u32::from(is_constrained(x.plan, property.declared));
+                this.constrained += u32::from(is_new && is_constrained(x.plan, property.declared));
                 self.member(x, index, property.declared, Via::Known(rule.first + position), at);
             }
         }
@@ -264,6 +269,7 @@ impl Run {
                 frame.settles = true;
             }
         }
+        repeats
     }
 
     /// What the member's value must satisfy; a schema that refuses everything refuses the name.
@@ -347,9 +353,8 @@ impl Run {
     pub(super) fn begin_name(&mut self, x: Context<'_>, at: usize) {
         self.in_key = true;
         self.named = false;
-        self.key.clear();
         self.value_start = self.cells.len();
-        let Some(frame) = self.frames.last() else { return };
+        let Some(frame) = self.frames.last().filter(|frame| frame.judges_names) else { return };
         for index in frame.start..frame.end {
             if let (Part::Names(check), true) = (self.cells[index as usize].part, self.cells[index as usize].looks())
                 && let Early::Names(node) = x.plan.checks[check as usize].rule.early()

@@ -77,6 +77,8 @@ struct Frame {
     uniques: usize,
     /// One of its cells may refuse a name before it ends.
     narrows: bool,
+    /// One of its cells judges names as strings.
+    judges_names: bool,
     /// One of its cells waits for the present member's value alone.
     settles: bool,
     /// Its names, where a cell must see them again.
@@ -221,29 +223,32 @@ impl Follower {
             self.run.begin_name(x, from.start);
         }
         self.run.name_piece(x, piece, |end| text::place(piece, from, end));
-        self.run.text_piece(x, piece, from);
+        if self.run.cells.len() > self.run.value_start {
+            self.run.text_piece(x, piece, from);
+        }
     }
     /// See [`sink::Sink`].
     #[inline]
-    pub fn key(&mut self, key: &str, end: usize) {
+    ///
+    /// Answers whether the name stood in its object before, where a schema knows the name.
+    pub fn key(&mut self, key: &str, end: usize) -> Option<bool> {
         with!(self, x);
-        if self.run.frames.last().is_some_and(|frame| frame.narrows) {
+        if self.run.frames.last().is_some_and(|frame| frame.judges_names) {
             if !self.run.in_key {
                 self.run.begin_name(x, end - 1);
             }
             self.run.text_end(x, end - 1);
             self.run.cells.truncate(self.run.value_start);
         }
-        self.run.key.clear();
-        self.run.key.push_str(key);
         self.run.in_key = true;
-        self.run.name_end(x, key, end - 1);
+        let repeats = self.run.name_end(x, key, end - 1);
         self.run.in_key = false;
         self.run.key.clear();
         self.run.cut_names.clear();
         if self.run.capture.is_active() {
             self.run.capture.key(key);
         }
+        repeats
     }
     /// See [`sink::Sink`].
     pub fn container_begin(&mut self, is_object: bool) {
@@ -401,6 +406,7 @@ impl Run {
             path_at: self.path.len(),
             uniques: self.uniques.len() - uniques,
             narrows: is_object && self.narrows(x),
+            judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
             settles: false,
             names: (is_object && self.wants_names(x)).then(Vec::new),
         };
