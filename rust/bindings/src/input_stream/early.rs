@@ -1,6 +1,6 @@
 //! The schema at work beside the builder of the value, and what it found as Python objects.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -80,6 +80,10 @@ impl Sink for Judged<'_, '_> {
     }
     fn escape_begin(&mut self, at: usize) -> PyResult<()> {
         self.follower.escape_begin(at);
+        Ok(())
+    }
+    fn escape_narrowed(&mut self, characters: RangeInclusive<u32>, at: usize) -> PyResult<()> {
+        self.follower.escape_narrowed(&characters, at);
         Ok(())
     }
     #[inline]

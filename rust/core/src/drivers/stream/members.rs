@@ -1,8 +1,11 @@
 //! Objects: which names may still come, what the value of each must satisfy, what is known at the closing brace.
 
+use std::ops::RangeInclusive;
+
 use super::cell::{Cell, Fault, NOBODY, Part, Status, Via};
 use super::expand::written;
 use super::facts::{Literal, is_constrained};
+use super::text::goes_on;
 use super::{Context, Next, Run};
 use crate::instance::kinds;
 use crate::keywords::{Early, Keyword};
@@ -79,13 +82,13 @@ impl Run {
             if !self.cells[index as usize].looks() || self.cells[index as usize].refused {
                 continue;
             }
-            if self.may_go_on(x, index, self.key.len(), false) {
+            if self.may_go_on(x, index, self.key.len(), None) {
                 continue;
             }
             let mut dead = piece.len();
             for (at, character) in piece.char_indices() {
                 let end = at + character.len_utf8();
-                if !self.may_go_on(x, index, before + end, false) {
+                if !self.may_go_on(x, index, before + end, None) {
                     dead = end;
                     break;
                 }
@@ -94,12 +97,12 @@ impl Run {
         }
     }
 
-    /// One more character of the name must follow.
-    pub(super) fn name_goes_on(&mut self, x: Context<'_>, at: usize) {
+    /// One more character of the name must follow, one of these.
+    pub(super) fn name_goes_on(&mut self, x: Context<'_>, characters: &RangeInclusive<u32>, at: usize) {
         let Some(frame) = self.frames.last() else { return };
         for index in frame.start..frame.end {
             let cell = &self.cells[index as usize];
-            if cell.looks() && !cell.refused && !self.may_go_on(x, index, self.key.len(), true) {
+            if cell.looks() && !cell.refused && !self.may_go_on(x, index, self.key.len(), Some(characters)) {
                 self.refuse_name(x, index, at);
             }
         }
@@ -118,12 +121,15 @@ impl Run {
         self.fail(x, cell, fault, at);
     }
 
-    /// May a name that begins with the first `length` bytes of the name at hand still be allowed? `longer`: one that
-    /// is not over there.
-    fn may_go_on(&self, x: Context<'_>, cell: u32, length: usize, longer: bool) -> bool {
+    /// May a name that begins with the first `length` bytes of the name at hand still be allowed? `next`:
+    /// the characters of which one must follow there.
+    fn may_go_on(&self, x: Context<'_>, cell: u32, length: usize, next: Option<&RangeInclusive<u32>>) -> bool {
         let this = &self.cells[cell as usize];
         let key = &self.key[..length];
-        let begins = |name: &str| name.starts_with(key) && !(longer && name.len() == length);
+        let begins = |name: &str| match next {
+            Some(characters) => goes_on(name, key, characters),
+            None => name.starts_with(key),
+        };
         if let Part::Literal(id) = this.part {
             let Literal::Object(members) = &x.facts.literals[id as usize] else { return true };
             return members.iter().any(|(name, _)| begins(name));
@@ -143,8 +149,8 @@ impl Run {
                 && (rule.additional != FALSE || property.types != 0)
                 && begins(x.plan.name(property))
         };
-        let next = this.at as usize;
-        if next < properties.len() && allowed(next) || (0..properties.len()).any(allowed) {
+        let hint = this.at as usize;
+        if hint < properties.len() && allowed(hint) || (0..properties.len()).any(allowed) {
             return true;
         }
         !tight

@@ -16,7 +16,7 @@ mod text;
 
 use std::collections::HashMap;
 use std::hash::RandomState;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use crate::drivers::check::Checker;
@@ -201,15 +201,19 @@ impl Follower {
     }
     /// See [`sink::Sink`].
     pub fn escape_begin(&mut self, at: usize) {
+        self.escape_narrowed(&(0..=u32::from(char::MAX)), at);
+    }
+    /// See [`sink::Sink`].
+    pub fn escape_narrowed(&mut self, characters: &RangeInclusive<u32>, at: usize) {
         with!(self, x);
         if !self.run.in_string && self.run.frames.last().is_some_and(|frame| frame.narrows) {
             if !self.run.in_key {
                 self.run.begin_name(x, at);
             }
-            self.run.name_goes_on(x, at);
+            self.run.name_goes_on(x, characters, at);
         }
         if self.run.in_string || self.run.in_key {
-            self.run.text_goes_on(x, at);
+            self.run.text_goes_on(x, characters, at);
         }
     }
     /// See [`sink::Sink`].

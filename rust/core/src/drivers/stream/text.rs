@@ -1,6 +1,6 @@
 //! Strings and names while they grow: characters counted, candidates and patterns followed, the rest at the quote.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::cell::{Fault, NOBODY, Part, Status};
 use super::expand::written;
@@ -52,6 +52,12 @@ impl<'p> Candidates<'p> {
 fn common(a: &str, b: &str) -> usize {
     let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     (0..=same).rev().find(|at| a.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Does a candidate go on with one of these characters?
+pub(super) fn goes_on(candidate: &str, begin: &str, characters: &RangeInclusive<u32>) -> bool {
+    let next = candidate.strip_prefix(begin).and_then(|rest| rest.chars().next());
+    next.is_some_and(|next| characters.contains(&u32::from(next)))
 }
 
 /// The offset of the last byte of the character of a piece that ends before `end`.
@@ -246,8 +252,8 @@ impl Run {
         }
     }
 
-    /// One more character must follow, whatever it is.
-    pub(super) fn text_goes_on(&mut self, x: Context<'_>, at: usize) {
+    /// One more character must follow, one of these.
+    pub(super) fn text_goes_on(&mut self, x: Context<'_>, characters: &RangeInclusive<u32>, at: usize) {
         for index in self.judges() {
             if !self.is_open(index) {
                 continue;
@@ -257,7 +263,7 @@ impl Run {
             let candidates = candidates(x, part);
             let text = &self.text.text;
             if !matches!(candidates, Candidates::Free)
-                && !candidates.iter().any(|candidate| candidate.len() > text.len() && candidate.starts_with(text.as_str()))
+                && !candidates.iter().any(|candidate| goes_on(candidate, text, characters))
             {
                 self.fail(x, cell, Fault::Literal, at);
             } else if let Part::Node(id) = part
