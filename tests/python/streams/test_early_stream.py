@@ -174,8 +174,8 @@ def test_stream_decides_what_needs_the_whole_value_at_its_end() -> None:
 
 
 def test_stream_of_exploding_schema_stays_open_instead_of_running_away() -> None:
-    schema: dict[str, Any] = {"$defs": {"d0": {"properties": {"x": {"type": "string"}}}}, "$ref": "#/$defs/d20"}
-    for level in range(1, 21):
+    schema: dict[str, Any] = {"$defs": {"d0": {"properties": {"x": {"type": "string"}}}}, "$ref": "#/$defs/d14"}
+    for level in range(1, 15):
         below = {"$ref": f"#/$defs/d{level - 1}", "minProperties": level}
         schema["$defs"][f"d{level}"] = {"anyOf": [below, below]}
     stream = Validator(schema).stream()
