@@ -26,6 +26,8 @@ pub(crate) struct Issue {
     causes: Vec<Vec<Py<Issue>>>,
     /// The byte of a stream with which it became certain.
     offset: Option<usize>,
+    /// The repair of the stream's value may make it good.
+    mends: bool,
     what: What,
 }
 
@@ -66,6 +68,7 @@ impl Issue {
             value: issue.value.0.to_bound(py).unbind(),
             causes,
             offset: None,
+            mends: false,
             what: What::Found {
                 compiled: Arc::clone(compiled),
                 schema_path: issue.schema_path,
@@ -87,7 +90,7 @@ impl Issue {
             detail: found.issue.detail.clone(),
         };
         let path = found.issue.path.clone();
-        Py::new(py, Self { path, value, causes: Vec::new(), offset: Some(found.offset), what })
+        Py::new(py, Self { path, value, causes: Vec::new(), offset: Some(found.offset), mends: found.mends, what })
     }
 
     fn name<'n>(&'n self, name: &'n Name) -> &'n str {
@@ -146,13 +149,19 @@ impl Issue {
         let expected = expected.unwrap_or_default();
         let params = params.unwrap_or_else(|| PyDict::new(py).unbind());
         let what = What::Given { schema_path, keyword, message, expected, params };
-        Ok(Self { path: steps, value: value.unwrap_or_else(|| py.None()), causes, offset: None, what })
+        Ok(Self { path: steps, value: value.unwrap_or_else(|| py.None()), causes, offset: None, mends: false, what })
     }
 
     /// The byte of the stream's text with which it became certain; None for an issue of a whole value.
     #[getter]
     fn offset(&self) -> Option<usize> {
         self.offset
+    }
+
+    /// Whether the repair of the input may still make good what a stream found.
+    #[getter]
+    fn _may_mend(&self) -> bool {
+        self.mends
     }
 
     /// Where in the value: a tuple of member names and item positions.

@@ -79,3 +79,15 @@ async def test_stream_that_repair_may_mend_is_not_told_to_be_impossible() -> Non
     chunks = await collect(ToolRunner([tool], reject_early=True), [*deltas('{"rows": "[1]"}', 3), END])
     assert "tool-input-rejected" not in types(chunks)
     assert chunks[-2].to_dict()["payload"]["result"] == [1]
+
+
+async def test_stream_that_repair_may_mend_in_a_branch_is_not_told_to_be_impossible() -> None:
+    rows = {"type": "object", "properties": {"rows": {"type": "array"}}}
+    count = {"type": "object", "properties": {"count": {"maximum": 3}, "rows": False}}
+
+    async def execute(input: dict[str, Any]) -> Any:
+        return input["rows"]
+
+    tool = create_tool(id="book", description="Books", input_schema={"anyOf": [rows, count]}, execute=execute)
+    chunks = await collect(ToolRunner([tool], reject_early=True), [*deltas('{"rows": "[1]", "count": 9}', 3), END])
+    assert "tool-input-rejected" not in types(chunks)

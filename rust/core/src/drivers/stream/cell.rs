@@ -77,6 +77,8 @@ pub(super) struct Cell {
     pub(super) required: u32,
     /// Names that came whose values are constrained.
     pub(super) constrained: u32,
+    /// The repair of a value may undo its failure: a string or null stands where something else is wanted.
+    pub(super) mends: bool,
     /// The name at hand was refused before it ended.
     pub(super) refused: bool,
     /// The first 64 names, by whether they came; three statuses of an `if`; the place in a pattern.
@@ -98,6 +100,7 @@ impl Cell {
             at: 0,
             required: 0,
             constrained: 0,
+            mends: false,
             refused: false,
             bits: 0,
         }

@@ -16,6 +16,8 @@ pub struct Found {
     pub offset: usize,
     /// The kind of the value.
     pub kind: Kind,
+    /// The repair of the finished value may make it good.
+    pub mends: bool,
     /// What is wrong.
     pub issue: Issue<()>,
 }
@@ -178,7 +180,7 @@ impl Run {
         };
         let schema_path = self.schema_path(x, cell, keyword);
         let path = self.path_to(depth.min(self.value_depth()));
-        self.keep(at, kind, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
+        self.keep(at, kind, self.cells[cell as usize].mends, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
     }
 
     /// A name is judged before it stands in the path.
@@ -186,8 +188,8 @@ impl Run {
         if self.in_key && !self.named { self.frames.len() - 1 } else { self.frames.len() }
     }
 
-    fn keep(&mut self, offset: usize, kind: Kind, issue: Issue<()>) {
-        self.found.push(Found { offset, kind, issue });
+    fn keep(&mut self, offset: usize, kind: Kind, mends: bool, issue: Issue<()>) {
+        self.found.push(Found { offset, kind, mends, issue });
     }
 
     fn literal(&self, x: Context<'_>, cell: u32) -> (Option<Keyword>, Detail) {
@@ -229,7 +231,7 @@ impl Run {
                 path.push(Step::Key(name.clone()));
                 let (schema_path, detail) = (schema_path.clone(), Detail::Missing(name, None));
                 let keyword = Some(Keyword::Required);
-                self.keep(at, Kind::Object, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
+                self.keep(at, Kind::Object, false, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
             }
         }
     }
@@ -247,7 +249,7 @@ impl Run {
                 path.push(Step::key(name));
                 let detail = Detail::Missing(Name::Text(name.clone()), Some(trigger.clone()));
                 let (schema_path, keyword) = (schema_path.clone(), Some(keyword));
-                self.keep(at, Kind::Object, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
+                self.keep(at, Kind::Object, false, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
             }
         }
     }
@@ -258,7 +260,7 @@ impl Run {
         let mut path = self.path_to(self.frames.len().saturating_sub(1));
         path.push(Step::key(name));
         let detail = Detail::Text("each name once in an object", "the same name twice");
-        self.keep(at, Kind::Object, Issue { path, schema_path: Vec::new(), keyword: None, value: (), detail, causes: Vec::new() });
+        self.keep(at, Kind::Object, false, Issue { path, schema_path: Vec::new(), keyword: None, value: (), detail, causes: Vec::new() });
     }
 
     /// The branches of choices that are not excluded at the value inside the `depth` innermost-but containers.

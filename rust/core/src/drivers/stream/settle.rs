@@ -2,16 +2,23 @@
 
 use super::cell::{Fault, NOBODY, Part, Status, Why};
 use super::{Context, Run};
+use crate::instance::Kind;
 use crate::keywords::Early;
 use crate::plan::TRUE;
 
 impl Run {
     /// The cell fails by itself with the byte at `at`.
     pub(super) fn fail(&mut self, x: Context<'_>, cell: u32, fault: Fault, at: usize) {
+        let mends = match fault {
+            Fault::Type(kind) => matches!(kind, Kind::String | Kind::Null),
+            Fault::Literal => !self.in_key && matches!(self.kind, Kind::String | Kind::Null),
+            _ => false,
+        };
         let this = &mut self.cells[cell as usize];
         if !this.looks() {
             return;
         }
+        this.mends |= mends;
         let (told, was_open) = (this.told, this.status == Status::Open);
         this.status = Status::Failed;
         let why = Why { cell, fault };
@@ -43,9 +50,9 @@ impl Run {
 
     fn rise(&mut self, x: Context<'_>, mut child: u32, why: Why, at: usize) {
         loop {
-            let (status, parent, slot) = {
+            let (status, parent, slot, mends) = {
                 let cell = &self.cells[child as usize];
-                (cell.status, cell.parent, cell.slot)
+                (cell.status, cell.parent, cell.slot, cell.mends)
             };
             if parent == NOBODY {
                 return;
@@ -55,6 +62,8 @@ impl Run {
                 return;
             }
             let is_ok = status == Status::Ok;
+            // One branch that may be mended may be the one that accepts the value then.
+            above.mends |= mends;
             above.pending = above.pending.saturating_sub(1);
             // The verdict, and the fault of a decision between branches; a node's children spoke for themselves.
             let outcome = match above.part {
@@ -126,6 +135,10 @@ impl Run {
                     _ => false,
                 };
                 self.report(x, if speaks { why } else { own }, at);
+                let mends = self.cells[parent as usize].mends;
+                if let Some(found) = self.found.last_mut() {
+                    found.mends |= mends;
+                }
             }
             child = parent;
         }
