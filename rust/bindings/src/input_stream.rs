@@ -80,10 +80,7 @@ pub(crate) struct InputStream {
 impl InputStream {
     #[new]
     #[pyo3(signature = (validator=None, *, repair=None), text_signature = "(validator=None, *, repair=())")]
-    pub(crate) fn new(
-        validator: Option<Bound<'_, PyAny>>,
-        repair: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    pub(crate) fn new(validator: Option<Bound<'_, PyAny>>, repair: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
         let repairs = repair.map_or_else(|| Ok(Repairs::default()), |names| asked_repairs(&names))?;
         let validator = validator.filter(|validator| !validator.is_none());
         if let Some(validator) = &validator
@@ -130,9 +127,7 @@ impl InputStream {
     ///     deltas: an iterable of str or bytes.
     fn push_many<'py>(&self, deltas: &Bound<'py, PyAny>) -> PyResult<&'py Bound<'py, PyString>> {
         if deltas.is_instance_of::<PyString>() || deltas.is_instance_of::<PyBytes>() {
-            return Err(PyTypeError::new_err(
-                "push_many() takes an iterable of deltas; one delta goes to push()",
-            ));
+            return Err(PyTypeError::new_err("push_many() takes an iterable of deltas; one delta goes to push()"));
         }
         for delta in deltas.try_iter()? {
             self.state()?.take(&delta?)?;
@@ -238,9 +233,8 @@ impl InputStream {
     fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let state = self.state()?;
         let made = state.tokenizer.repairs().made().iter();
-        let mut lines: Vec<_> = made
-            .map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first))
-            .collect();
+        let mut lines: Vec<_> =
+            made.map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first)).collect();
         lines.extend(state.was_empty.then(|| "took an empty input as {}".to_owned()));
         PyTuple::new(py, lines)
     }
@@ -280,8 +274,7 @@ impl InputStream {
 impl InputStream {
     /// Whether the schema, if there is one, takes an object but neither null nor text.
     fn wants_object(&self, py: Python<'_>) -> bool {
-        let validator =
-            self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
+        let validator = self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
         validator.is_some_and(|validator| validator.get().wants_object())
     }
 
@@ -308,9 +301,7 @@ impl InputStream {
     #[inline]
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.try_lock().map_err(|_| {
-            PyRuntimeError::new_err(
-                "the stream is being used by another thread, or by code that it runs itself",
-            )
+            PyRuntimeError::new_err("the stream is being used by another thread, or by code that it runs itself")
         })
     }
 }
@@ -479,7 +470,9 @@ fn utf16(text: &Bound<'_, PyString>) -> PyResult<Vec<u16>> {
 fn steps(pointer: &str) -> PyResult<Vec<Step>> {
     let mut tokens = pointer.split('/');
     if tokens.next() != Some("") {
-        return Err(PyValueError::new_err(format!("pointer: expected \"\" or a text that begins with /, got {pointer:?}")));
+        return Err(PyValueError::new_err(format!(
+            "pointer: expected \"\" or a text that begins with /, got {pointer:?}"
+        )));
     }
     Ok(tokens.map(|token| Step::key(&token.replace("~1", "/").replace("~0", "~"))).collect())
 }

@@ -14,13 +14,14 @@ use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
 
-type Names = Box<[Box<str>]>;
+/// A name, and the names that it asks for.
+pub type Needed = (Box<str>, Box<[Box<str>]>);
 
 /// Names that a present name asks for.
 #[derive(Clone, Debug)]
 pub struct DependentRequired {
     keyword: Keyword,
-    rows: Box<[(Box<str>, Names)]>,
+    rows: Box<[Needed]>,
 }
 
 /// Schemas that a present name asks for.

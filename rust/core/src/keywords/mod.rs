@@ -235,7 +235,7 @@ pub enum Early<'r> {
     /// Where the name is present, the schema must accept the object.
     Rows(&'r [(Box<str>, NodeId)]),
     /// Where the name is present, the others must be.
-    Needs(&'r [(Box<str>, Box<[Box<str>]>)]),
+    Needs(&'r [dependent::Needed]),
     /// The value equals one of these.
     Literals(&'r [crate::value::Value]),
     /// Known only when the whole value is there.

@@ -56,6 +56,7 @@ pub(super) enum Via {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Cell {
     pub(super) part: Part,
     pub(super) parent: u32,

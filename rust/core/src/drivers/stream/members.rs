@@ -160,7 +160,10 @@ impl Run {
                     return true;
                 }
                 let mut begun = Begun::default();
-                let decided = key.chars().map(|character| pattern.step(&mut begun, character)).find(|prefix| *prefix != Prefix::Open);
+                let decided = key
+                    .chars()
+                    .map(|character| pattern.step(&mut begun, character))
+                    .find(|prefix| *prefix != Prefix::Open);
                 decided != Some(Prefix::Dead)
             })
     }

@@ -64,6 +64,7 @@ struct Seen {
 
 /// An open container.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Frame {
     is_object: bool,
     /// Its cells.
@@ -86,6 +87,7 @@ struct Frame {
 }
 
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Run {
     cells: Vec<Cell>,
     frames: Vec<Frame>,
@@ -283,7 +285,7 @@ impl Follower {
         with!(self, x);
         self.run.in_string = false;
         self.run.text_end(x, end - 1);
-        let kept = self.run.capture.is_active().then(|| Value::String(self.run.text.text.as_str().into()));
+        let kept = self.run.capture.is_active().then(|| Value::String(self.run.text.kept.as_str().into()));
         self.run.value_end(x, kept, end - 1);
     }
     /// See [`sink::Sink`].
@@ -420,7 +422,8 @@ impl Run {
 
     fn container_end(&mut self, x: Context<'_>, at: usize) {
         let Some(frame) = self.frames.last() else { return };
-        let (start, end, count, is_object, uniques) = (frame.start, frame.end, frame.count, frame.is_object, frame.uniques);
+        let (start, end, count, is_object, uniques) =
+            (frame.start, frame.end, frame.count, frame.is_object, frame.uniques);
         let path_at = frame.path_at;
         let kept = if self.capture.is_active() { self.capture.end() } else { None };
         // The keyword's branches before the schemas that they belong to.

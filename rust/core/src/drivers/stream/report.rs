@@ -102,9 +102,16 @@ impl Run {
         let part = self.cells[cell as usize].part;
         let node = if let Part::Node(id) = part { Some(written(x, id)) } else { None };
         let check = match part {
-            Part::Values(check) | Part::Any(check) | Part::One(check) | Part::Not(check) | Part::If(check) => check,
-            Part::Contains(check) | Part::Names(check) | Part::Row(check, _) => check,
-            Part::Needs(check) | Part::Whole(check) => check,
+            Part::Values(check)
+            | Part::Any(check)
+            | Part::One(check)
+            | Part::Not(check)
+            | Part::If(check)
+            | Part::Contains(check)
+            | Part::Names(check)
+            | Part::Row(check, _)
+            | Part::Needs(check)
+            | Part::Whole(check) => check,
             Part::Node(_) | Part::Literal(_) | Part::Unique(_) => NONE,
         };
         let checked = x.plan.checks.get(check as usize);
@@ -157,7 +164,8 @@ impl Run {
             }
             Fault::Unexpected => {
                 self.cut_names.push(self.found.len());
-                let keyword = if let Part::Names(_) = part { Keyword::PropertyNames } else { Keyword::AdditionalProperties };
+                let keyword =
+                    if let Part::Names(_) = part { Keyword::PropertyNames } else { Keyword::AdditionalProperties };
                 (Some(keyword), Detail::Unexpected(self.key.as_str().into()))
             }
             Fault::NoBranch => (keyword, Detail::Matches(0)),
@@ -180,7 +188,12 @@ impl Run {
         };
         let schema_path = self.schema_path(x, cell, keyword);
         let path = self.path_to(depth.min(self.value_depth()));
-        self.keep(at, kind, self.cells[cell as usize].mends, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
+        self.keep(
+            at,
+            kind,
+            self.cells[cell as usize].mends,
+            Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
+        );
     }
 
     /// A name is judged before it stands in the path.
@@ -200,7 +213,9 @@ impl Run {
                 (Some(check.keyword), Detail::OneOf(values.iter().map(literal_text).collect()))
             }
             Part::Node(id) => {
-                let Some(rule) = x.plan.strings.get(written(x, id).string as usize) else { return (None, Detail::Never) };
+                let Some(rule) = x.plan.strings.get(written(x, id).string as usize) else {
+                    return (None, Detail::Never);
+                };
                 let set = &x.plan.sets[rule.set as usize];
                 let keyword = if set.constant { Keyword::Const } else { Keyword::Enum };
                 let allowed = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into()).collect();
@@ -231,7 +246,12 @@ impl Run {
                 path.push(Step::Key(name.clone()));
                 let (schema_path, detail) = (schema_path.clone(), Detail::Missing(name, None));
                 let keyword = Some(Keyword::Required);
-                self.keep(at, Kind::Object, false, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
+                self.keep(
+                    at,
+                    Kind::Object,
+                    false,
+                    Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
+                );
             }
         }
     }
@@ -249,7 +269,12 @@ impl Run {
                 path.push(Step::key(name));
                 let detail = Detail::Missing(Name::Text(name.clone()), Some(trigger.clone()));
                 let (schema_path, keyword) = (schema_path.clone(), Some(keyword));
-                self.keep(at, Kind::Object, false, Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() });
+                self.keep(
+                    at,
+                    Kind::Object,
+                    false,
+                    Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
+                );
             }
         }
     }
@@ -260,7 +285,12 @@ impl Run {
         let mut path = self.path_to(self.frames.len().saturating_sub(1));
         path.push(Step::key(name));
         let detail = Detail::Text("each name once in an object", "the same name twice");
-        self.keep(at, Kind::Object, false, Issue { path, schema_path: Vec::new(), keyword: None, value: (), detail, causes: Vec::new() });
+        self.keep(
+            at,
+            Kind::Object,
+            false,
+            Issue { path, schema_path: Vec::new(), keyword: None, value: (), detail, causes: Vec::new() },
+        );
     }
 
     /// The branches of choices that are not excluded at the value inside the `depth` innermost-but containers.

@@ -71,7 +71,7 @@ impl Run {
                     (above.own && above.pending == 0).then_some((Status::Ok, None))
                 }
                 Part::Node(_) | Part::Literal(_) => Some((Status::Failed, None)),
-                Part::Any(_) | Part::Values(_) if is_ok => Some((Status::Ok, None)),
+                Part::Any(_) | Part::Values(_) | Part::Row(..) if is_ok => Some((Status::Ok, None)),
                 Part::Any(_) => (above.pending == 0).then_some((Status::Failed, Some(Fault::NoBranch))),
                 Part::Values(_) => (above.pending == 0).then_some((Status::Failed, Some(Fault::Literal))),
                 Part::One(_) => {
@@ -114,7 +114,6 @@ impl Run {
                     }
                 }
                 Part::Names(_) if !is_ok => Some((Status::Failed, Some(Fault::Unexpected))),
-                Part::Row(..) if is_ok => Some((Status::Ok, None)),
                 Part::Row(..) if above.own => Some((Status::Failed, Some(Fault::NoBranch))),
                 Part::Row(..) => {
                     // Whether that matters depends on the name.

@@ -16,7 +16,7 @@ use crate::schema::pattern::{Begun, Prefix};
 #[derive(Debug, Default)]
 pub(super) struct Text {
     /// As far as anybody must see it again.
-    pub(super) text: String,
+    pub(super) kept: String,
     chars: usize,
     keeps: bool,
     counts: bool,
@@ -71,7 +71,7 @@ fn unpack(bits: u64) -> (Begun, bool) {
     (Begun { at: u32::try_from(at).unwrap_or(0), count: u32::try_from(count).unwrap_or(0) }, bits >> 63 == 1)
 }
 
-fn pack(begun: &Begun, matched: bool) -> u64 {
+fn pack(begun: Begun, matched: bool) -> u64 {
     u64::from(matched) << 63 | u64::from(begun.at) << 32 | u64::from(begun.count)
 }
 
@@ -138,12 +138,14 @@ impl Run {
 
     fn is_open(&self, index: usize) -> bool {
         let cell = &self.cells[index];
-        cell.status == Status::Open && !cell.own && matches!(cell.part, Part::Node(_) | Part::Values(_) | Part::Literal(_))
+        cell.status == Status::Open
+            && !cell.own
+            && matches!(cell.part, Part::Node(_) | Part::Values(_) | Part::Literal(_))
     }
 
     /// A string or name begins; its cells are there.
     pub(super) fn text_begin(&mut self, x: Context<'_>) {
-        self.text.text.clear();
+        self.text.kept.clear();
         self.text.chars = 0;
         self.text.keeps = !self.in_key && self.capture.is_active();
         self.text.counts = false;
@@ -167,7 +169,7 @@ impl Run {
     /// A piece of the string or name.
     pub(super) fn text_piece(&mut self, x: Context<'_>, piece: &str, from: &Range<usize>) {
         if self.text.keeps {
-            self.text.text.push_str(piece);
+            self.text.kept.push_str(piece);
         }
         if self.judges().is_empty() {
             return;
@@ -205,7 +207,7 @@ impl Run {
         let part = self.cells[index].part;
         let candidates = candidates(x, part);
         if !matches!(candidates, Candidates::Free) {
-            let text = &self.text.text;
+            let text = &self.text.kept;
             let mut at = self.cells[index].at as usize;
             while candidates.get(at).is_some_and(|candidate| !candidate.starts_with(text.as_str())) {
                 at += 1;
@@ -220,7 +222,8 @@ impl Run {
         }
         let Part::Node(id) = part else { return };
         let Some(rule) = rule_of(x, id) else { return };
-        let nth = |count: usize| piece.char_indices().nth(count - 1).map(|(at, c)| place(piece, from, at + c.len_utf8()));
+        let nth =
+            |count: usize| piece.char_indices().nth(count - 1).map(|(at, c)| place(piece, from, at + c.len_utf8()));
         if self.text.counts && self.text.chars > rule.max && before <= rule.max {
             let offset = nth(rule.max + 1 - before).unwrap_or(from.end - 1);
             events.push((offset, cell, Some(Fault::Count(Keyword::MaxLength, rule.max + 1))));
@@ -240,7 +243,7 @@ impl Run {
                     }
                     break;
                 }
-                self.cells[index].bits = pack(&begun, matched);
+                self.cells[index].bits = pack(begun, matched);
             }
         }
         let ends_early = rule.max == usize::MAX
@@ -261,7 +264,7 @@ impl Run {
             let part = self.cells[index].part;
             let cell = u32::try_from(index).unwrap_or(NOBODY);
             let candidates = candidates(x, part);
-            let text = &self.text.text;
+            let text = &self.text.kept;
             if !matches!(candidates, Candidates::Free)
                 && !candidates.iter().any(|candidate| goes_on(candidate, text, characters))
             {
@@ -281,7 +284,7 @@ impl Run {
         if self.judges().is_empty() {
             return;
         }
-        let text = std::mem::take(&mut self.text.text);
+        let text = std::mem::take(&mut self.text.kept);
         for index in self.judges() {
             if !self.is_open(index) {
                 continue;
@@ -300,7 +303,7 @@ impl Run {
                 None => self.pass(x, cell, at),
             }
         }
-        self.text.text = text;
+        self.text.kept = text;
     }
 
     /// A whole string at once: false where it must be looked at piece by piece to find the byte that was wrong.
