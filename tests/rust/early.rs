@@ -60,7 +60,7 @@ fn plan(schema: &serde_json::Value) -> Arc<Plan> {
 }
 
 /// A follower alone, without anybody who builds the value.
-struct Judge(Follower);
+struct Judge(Follower<Plan>);
 
 impl Sink for Judge {
     type Stop = Infallible;

@@ -93,7 +93,7 @@ impl InputStream {
         let state = State {
             tokenizer: Tokenizer::new(limits, repairs),
             live: Live::default(),
-            early: native.map(|validator| Early::new(Arc::clone(validator.get().plan()))),
+            early: native.map(|validator| Early::new(Arc::clone(validator.get().compiled()))),
             half: None,
             was_empty: false,
             ended: None,

@@ -81,9 +81,9 @@ impl Issue {
     }
 
     /// A violation that a stream is certain of.
-    pub(crate) fn certain(py: Python<'_>, plan: &Arc<Plan>, found: &Found, value: Py<PyAny>) -> PyResult<Py<Self>> {
+    pub(crate) fn certain(py: Python<'_>, compiled: &Arc<Compiled>, found: &Found, value: Py<PyAny>) -> PyResult<Py<Self>> {
         let what = What::Found {
-            plan: Arc::clone(plan),
+            compiled: Arc::clone(compiled),
             schema_path: found.issue.schema_path.clone(),
             keyword: found.issue.keyword,
             kind: found.kind,

@@ -108,8 +108,8 @@ impl Validator {
     }
 
     /// The compiled schema.
-    pub(crate) fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+    pub(crate) fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
     }
 
     /// The limits for the core.

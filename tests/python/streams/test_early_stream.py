@@ -78,7 +78,7 @@ def test_stream_reads_on_after_a_rejection_and_finish_says_everything() -> None:
     assert stream.issues[0] is first[0]
     with pytest.raises(ValidationError) as refusal:
         stream.finish()
-    assert [issue.pointer for issue in refusal.value.issues] == ["/c", "/a", "/b"]
+    assert sorted(issue.pointer for issue in refusal.value.issues) == ["/a", "/b", "/c"]
     assert all(issue.offset is None for issue in refusal.value.issues)
 
 

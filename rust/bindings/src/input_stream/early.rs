@@ -5,32 +5,33 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use toolhead_core::drivers::stream::Follower;
+use toolhead_core::drivers::stream::{Follower, Holds};
 use toolhead_core::issue::{Step, schema_pointer};
 use toolhead_core::json::Number;
 use toolhead_core::json::sink::{Kind, Literal, Sink};
 use toolhead_core::plan::Plan;
 
 use super::live::{Builder, Live};
+use crate::compiled::Compiled;
 use crate::issue::Issue;
 
 /// A plan's run, and the issues already given out.
 pub(super) struct Early {
-    pub(super) follower: Follower,
+    pub(super) follower: Follower<Compiled>,
     issues: Vec<Py<Issue>>,
 }
 
 impl Early {
-    pub(super) fn new(plan: Arc<Plan>) -> Self {
-        Self { follower: Follower::new(plan), issues: Vec::new() }
+    pub(super) fn new(compiled: Arc<Compiled>) -> Self {
+        Self { follower: Follower::new(compiled), issues: Vec::new() }
     }
 
     /// The violations that are certain; each is the same object at every call.
     pub(super) fn issues<'py>(&mut self, py: Python<'py>, live: &Live) -> PyResult<Bound<'py, PyList>> {
-        let plan = Arc::clone(self.follower.plan());
+        let compiled = Arc::clone(self.follower.host());
         for found in &self.follower.found()[self.issues.len()..] {
-            let value = value_at(py, live, &plan, &found.issue.path);
-            self.issues.push(Issue::certain(py, &plan, found, value)?);
+            let value = value_at(py, live, &compiled.plan, &found.issue.path);
+            self.issues.push(Issue::certain(py, &compiled, found, value)?);
         }
         PyList::new(py, &self.issues)
     }
@@ -38,7 +39,13 @@ impl Early {
     /// Places in the schema of the branches that are not excluded for the value at a pointer.
     pub(super) fn live_branches(&self, path: &[Step]) -> Vec<String> {
         let places = self.follower.live_branches(path).unwrap_or_default();
-        places.iter().map(|steps| schema_pointer(steps, self.follower.plan())).collect()
+        places.iter().map(|steps| schema_pointer(steps, &self.follower.host().plan)).collect()
+    }
+}
+
+impl Holds for Compiled {
+    fn plan(&self) -> &Plan {
+        &self.plan
     }
 }
 
@@ -62,7 +69,7 @@ fn value_at(py: Python<'_>, live: &Live, plan: &Plan, path: &[Step]) -> Py<PyAny
 /// The builder of the value with a schema beside it.
 pub(super) struct Judged<'live, 'py> {
     pub(super) builder: Builder<'live, 'py>,
-    pub(super) follower: &'live mut Follower,
+    pub(super) follower: &'live mut Follower<Compiled>,
 }
 
 impl Sink for Judged<'_, '_> {

@@ -103,7 +103,7 @@ impl Run {
             let Some((item, earlier)) = items.split_last() else { continue };
             let seen = &mut self.uniques[slot as usize];
             let mut hasher = seen.keys.build_hasher();
-            hash_value(item, &mut hasher);
+            hash_value(item, &mut hasher, &seen.keys);
             let bucket = seen.by_hash.entry(hasher.finish()).or_default();
             let same = bucket.iter().copied().find(|before| equal(&earlier[*before], item));
             bucket.push(earlier.len());

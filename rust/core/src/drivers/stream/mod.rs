@@ -115,9 +115,21 @@ struct Run {
 
 /// A run of a plan over a text that is still arriving.
 #[derive(Debug)]
-pub struct Follower {
-    plan: Arc<Plan>,
+pub struct Follower<H> {
+    host: Arc<H>,
     run: Run,
+}
+
+/// What holds a plan for as long as a stream runs it: the plan itself, or what its host keeps beside it.
+pub trait Holds {
+    /// The plan.
+    fn plan(&self) -> &Plan;
+}
+
+impl Holds for Plan {
+    fn plan(&self) -> &Plan {
+        self
+    }
 }
 
 fn kinds_of(value: &Value) -> u8 {
@@ -126,15 +138,15 @@ fn kinds_of(value: &Value) -> u8 {
 
 macro_rules! with {
     ($this:ident, $x:ident) => {
-        let plan = &*$this.plan;
+        let plan = $this.host.plan();
         let $x = Context { plan, facts: plan.early.get_or_init(|| Facts::of(plan)) };
     };
 }
 
-impl Follower {
+impl<H: Holds> Follower<H> {
     /// Before the first byte.
-    pub fn new(plan: Arc<Plan>) -> Self {
-        Self { plan, run: Run::new() }
+    pub fn new(host: Arc<H>) -> Self {
+        Self { host, run: Run::new() }
     }
 
     /// What is known of the whole value.
@@ -156,9 +168,9 @@ impl Follower {
         self.run.repeats
     }
 
-    /// The plan being run.
-    pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+    /// Who holds the plan.
+    pub fn host(&self) -> &Arc<H> {
+        &self.host
     }
 
     /// Places in the schema of the branches of `anyOf` and `oneOf` that are not excluded for the open value at a path

@@ -159,7 +159,7 @@ impl Pattern {
     pub fn step(&self, begun: &mut Begun, character: char) -> Prefix {
         match &self.machine {
             Machine::Simple(simple) => simple.step(begun, character),
-            Machine::Engine(_) => Prefix::Open,
+            Machine::All(_) | Machine::Engine(_) => Prefix::Open,
         }
     }
 }
