@@ -9,7 +9,7 @@ use super::text::goes_on;
 use super::{Context, Next, Run};
 use crate::instance::kinds;
 use crate::keywords::{Early, Keyword};
-use crate::plan::{FALSE, NONE, ObjectRule};
+use crate::plan::{FALSE, NONE, ObjectRule, same};
 use crate::schema::pattern::{Begun, Prefix};
 
 /// A name longer than this is compared with patterns only when it is whole.
@@ -49,10 +49,25 @@ impl Run {
         })
     }
 
+    /// Members that may stand in the object that has begun before a cell objects to one more.
+    pub(super) fn room(&self, x: Context<'_>) -> usize {
+        let rooms = self.cells[self.value_start..].iter().filter_map(|cell| match cell.part {
+            Part::Literal(id) => match &x.facts.literals[id as usize] {
+                Literal::Object(members) => Some(members.len()),
+                _ => None,
+            },
+            _ => rule_of(x, cell).map(|(_, at)| x.facts.members[at as usize].most),
+        });
+        rooms.min().unwrap_or(usize::MAX)
+    }
+
     /// A comma at `at` promises one more member.
     pub(super) fn promise_member(&mut self, x: Context<'_>, at: usize) {
         let Some(frame) = self.frames.last() else { return };
         let count = frame.count;
+        if count < frame.room {
+            return;
+        }
         for index in frame.start..frame.end {
             if !self.cells[index as usize].looks() {
                 continue;
@@ -223,7 +238,7 @@ impl Run {
         let properties = x.plan.properties_of(rule);
         let hint = this.at as usize;
         let found = match properties.get(hint) {
-            Some(property) if x.plan.name(property) == name => Some(hint),
+            Some(property) if same(x.plan.name(property).as_bytes(), name.as_bytes()) => Some(hint),
             _ => x.plan.find_name(rule, properties, name.as_bytes()),
         };
         let waiting = self.next.len();

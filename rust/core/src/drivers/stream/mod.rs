@@ -78,6 +78,8 @@ struct Frame {
     uniques: usize,
     /// One of its cells may refuse a name before it ends.
     narrows: bool,
+    /// Members that may stand in it before a cell objects to one more.
+    room: usize,
     /// One of its cells judges names as strings.
     judges_names: bool,
     /// One of its cells waits for the present member's value alone.
@@ -424,6 +426,7 @@ impl Run {
             path_at: self.path.len(),
             uniques: self.uniques.len() - uniques,
             narrows: is_object && self.narrows(x),
+            room: if is_object { self.room(x) } else { usize::MAX },
             judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
             settles: false,
             names: (is_object && self.wants_names(x)).then(Vec::new),
