@@ -135,7 +135,8 @@ impl InputStream {
         Ok(self.state()?.name(deltas.py()))
     }
 
-    /// Takes a value, or a piece of a string, at a path: for providers that send no JSON text.
+    /// Takes a value, or a piece of a string, at a path: for providers that send no JSON text. A validator judges such
+    /// a value when it is finished, not on the way.
     ///
     /// Args:
     ///     path: keys and indices from the root; missing containers on the way are made.

@@ -46,7 +46,8 @@ def check(validator: Validator, value: Any, valid: bool, sizes: tuple[int, ...] 
         else:
             assert "certain" not in states, text
         if "rejected" in states:
-            assert first == "rejected" and last == "rejected"
+            assert first == "rejected"
+            assert last == "rejected"
             assert stream.issues
         if "certain" in states:
             assert set(states[states.index("certain") :]) <= {"certain", "complete"}

@@ -1,4 +1,4 @@
-"""A run tells of arguments that can no longer become valid at the byte that made them so, and answers early if asked."""
+"""A run tells of arguments that can no longer become valid at the byte that made them so; it answers early if asked."""
 
 import json
 from typing import Any

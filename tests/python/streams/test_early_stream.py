@@ -71,7 +71,8 @@ def test_stream_reads_on_after_a_rejection_and_finish_says_everything() -> None:
     assert stream.push('{"a": "no') == "rejected"
     first = stream.issues
     assert told(stream) == [(6, "/a", "type", "/properties/a/type")]
-    assert first[0].value == "no" and str(first[0]) == "Expected integer, got string at /a"
+    assert first[0].value == "no"
+    assert str(first[0]) == "Expected integer, got string at /a"
     assert stream.push('pe", "b": "z"}') == "rejected"
     assert stream.value == {"a": "nope", "b": "z"}
     assert told(stream)[1:] == [(20, "/b", "enum", "/properties/b/enum"), (22, "/c", "required", "/required")]
@@ -86,7 +87,8 @@ def test_stream_issue_is_an_ordinary_issue_with_an_offset() -> None:
     stream = Validator({"type": "object", "properties": {"n": {"maximum": 3}}}).stream()
     stream.push('{"n": 12}')
     issue = stream.issues[0]
-    assert isinstance(issue, Issue) and issue.offset == 8
+    assert isinstance(issue, Issue)
+    assert issue.offset == 8
     again = pickle.loads(pickle.dumps(issue))
     assert (again.offset, again.message, again.path) == (8, issue.message, ("n",))
 
@@ -148,7 +150,8 @@ def test_live_branches_of_stream_narrow_with_the_discriminator() -> None:
 def test_stream_fills_in_defaults_at_its_end() -> None:
     stream = Validator({"properties": {"a": {"default": 3}}}).stream()
     stream.push("{}")
-    assert stream.value == {} and stream.finish() == {"a": 3}
+    assert stream.value == {}
+    assert stream.finish() == {"a": 3}
 
 
 def test_stream_keeps_to_the_limit_of_issues() -> None:
@@ -226,7 +229,10 @@ def schemas(random: random.Random, depth: int) -> Any:
             lambda: {"contains": inner(), "minContains": random.choice([0, 1, 2]), "maxContains": 2},
             lambda: {"dependentSchemas": {"a": inner()}},
             lambda: {"anyOf": [inner(), inner()], "unevaluatedProperties": inner(), "unevaluatedItems": inner()},
-            lambda: {**random.choice([one for one in ASSERTIONS if isinstance(one, dict)]), "properties": {"a": inner()}},
+            lambda: {
+                **random.choice([one for one in ASSERTIONS if isinstance(one, dict)]),
+                "properties": {"a": inner()},
+            },
         ]
     )()
 
@@ -258,7 +264,7 @@ def test_stream_agrees_with_the_ordinary_verdict_on_random_schemas(seed: int) ->
                     assert valid, (schema, text)
                     assert set(states[states.index("certain") :]) <= {"certain", "complete"}
                 if not valid:
-                    assert states[states.index("rejected") :].count("rejected") == len(states) - states.index("rejected")
+                    assert set(states[states.index("rejected") :]) == {"rejected"}
                     assert stream.issues
                 found.append(told(stream))
             assert found[0] == found[1] == found[2], (schema, text)
