@@ -158,7 +158,12 @@ fn each_vector_is_decided_at_its_byte() {
         let byte = usize::try_from(byte).unwrap();
         let decided = if fails { Status::Failed } else { Status::Ok };
         let (statuses, offsets) = follow(&plan, &text.chunks(1).collect::<Vec<_>>());
-        assert_eq!(statuses.iter().position(|status| *status != Status::Open), Some(byte), "{}", vector["id"]);
+        assert_eq!(
+            statuses.iter().position(|status| *status != Status::Open),
+            Some(byte),
+            "{}",
+            vector["id"]
+        );
         assert_eq!(statuses.last(), Some(&decided), "{}", vector["id"]);
         for cut in 0..text.len() {
             let (whole, same) = follow(&plan, &[&text[..cut], &text[cut..]]);

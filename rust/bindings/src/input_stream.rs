@@ -80,7 +80,10 @@ pub(crate) struct InputStream {
 impl InputStream {
     #[new]
     #[pyo3(signature = (validator=None, *, repair=None), text_signature = "(validator=None, *, repair=())")]
-    pub(crate) fn new(validator: Option<Bound<'_, PyAny>>, repair: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub(crate) fn new(
+        validator: Option<Bound<'_, PyAny>>,
+        repair: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let repairs = repair.map_or_else(|| Ok(Repairs::default()), |names| asked_repairs(&names))?;
         let validator = validator.filter(|validator| !validator.is_none());
         if let Some(validator) = &validator
@@ -127,7 +130,9 @@ impl InputStream {
     ///     deltas: an iterable of str or bytes.
     fn push_many<'py>(&self, deltas: &Bound<'py, PyAny>) -> PyResult<&'py Bound<'py, PyString>> {
         if deltas.is_instance_of::<PyString>() || deltas.is_instance_of::<PyBytes>() {
-            return Err(PyTypeError::new_err("push_many() takes an iterable of deltas; one delta goes to push()"));
+            return Err(PyTypeError::new_err(
+                "push_many() takes an iterable of deltas; one delta goes to push()",
+            ));
         }
         for delta in deltas.try_iter()? {
             self.state()?.take(&delta?)?;
@@ -234,8 +239,9 @@ impl InputStream {
     fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let state = self.state()?;
         let made = state.tokenizer.repairs().made().iter();
-        let mut lines: Vec<_> =
-            made.map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first)).collect();
+        let mut lines: Vec<_> = made
+            .map(|made| format!("{}: {}, first at byte {}", made.repair.name(), made.count, made.first))
+            .collect();
         lines.extend(state.was_empty.then(|| "took an empty input as {}".to_owned()));
         PyTuple::new(py, lines)
     }
@@ -275,7 +281,8 @@ impl InputStream {
 impl InputStream {
     /// Whether the schema, if there is one, takes an object but neither null nor text.
     fn wants_object(&self, py: Python<'_>) -> bool {
-        let validator = self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
+        let validator =
+            self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
         validator.is_some_and(|validator| validator.get().wants_object())
     }
 
@@ -291,7 +298,9 @@ impl InputStream {
             Some(Ok(validator)) => validator.get().list_issues(value, validator.get().limits().issues)?,
             _ => PyList::empty(py),
         };
-        for issue in certain.iter().filter(|issue| issue.getattr("keyword").is_ok_and(|keyword| keyword.is_none())) {
+        for issue in
+            certain.iter().filter(|issue| issue.getattr("keyword").is_ok_and(|keyword| keyword.is_none()))
+        {
             if !issues.contains(&issue)? {
                 issues.append(issue)?;
             }
@@ -302,7 +311,9 @@ impl InputStream {
     #[inline]
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state.try_lock().map_err(|_| {
-            PyRuntimeError::new_err("the stream is being used by another thread, or by code that it runs itself")
+            PyRuntimeError::new_err(
+                "the stream is being used by another thread, or by code that it runs itself",
+            )
         })
     }
 }

@@ -81,7 +81,12 @@ impl Issue {
     }
 
     /// A violation that a stream is certain of.
-    pub(crate) fn certain(py: Python<'_>, compiled: &Arc<Compiled>, found: &Found, value: Py<PyAny>) -> PyResult<Py<Self>> {
+    pub(crate) fn certain(
+        py: Python<'_>,
+        compiled: &Arc<Compiled>,
+        found: &Found,
+        value: Py<PyAny>,
+    ) -> PyResult<Py<Self>> {
         let what = What::Found {
             compiled: Arc::clone(compiled),
             schema_path: found.issue.schema_path.clone(),
@@ -90,7 +95,10 @@ impl Issue {
             detail: found.issue.detail.clone(),
         };
         let path = found.issue.path.clone();
-        Py::new(py, Self { path, value, causes: Vec::new(), offset: Some(found.offset), mends: found.mends, what })
+        Py::new(
+            py,
+            Self { path, value, causes: Vec::new(), offset: Some(found.offset), mends: found.mends, what },
+        )
     }
 
     fn name<'n>(&'n self, name: &'n Name) -> &'n str {
@@ -149,7 +157,14 @@ impl Issue {
         let expected = expected.unwrap_or_default();
         let params = params.unwrap_or_else(|| PyDict::new(py).unbind());
         let what = What::Given { schema_path, keyword, message, expected, params };
-        Ok(Self { path: steps, value: value.unwrap_or_else(|| py.None()), causes, offset: None, mends: false, what })
+        Ok(Self {
+            path: steps,
+            value: value.unwrap_or_else(|| py.None()),
+            causes,
+            offset: None,
+            mends: false,
+            what,
+        })
     }
 
     /// The byte of the stream's text with which it became certain; None for an issue of a whole value.

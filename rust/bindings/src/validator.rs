@@ -131,7 +131,11 @@ impl Validator {
         Ok(defaults::fill(&self.compiled.plan, &mut edit, &value)?.unwrap_or(value))
     }
 
-    pub(crate) fn list_issues<'py>(&self, value: &Bound<'py, PyAny>, limit: usize) -> PyResult<Bound<'py, PyList>> {
+    pub(crate) fn list_issues<'py>(
+        &self,
+        value: &Bound<'py, PyAny>,
+        limit: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
         let issues = explain::issues(&self.compiled.plan, PyValue(Raw::of(value)), limit);
         issue::list(value.py(), &self.compiled, issues)
     }

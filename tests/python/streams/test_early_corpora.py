@@ -3,6 +3,7 @@ the official suite through every way of cutting, and on the arguments of the rec
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ OFFICIAL = REPOSITORY / "tests" / "conformance" / "official"
 DRAFTS = {"draft7": "draft7", "draft2019-09": "draft2019-09", "draft2020-12": "draft2020-12"}
 
 
-def streamed(stream: InputStream, text: bytes, size: int) -> tuple[str, list[str]]:
+def streamed(stream: InputStream, text: bytes, size: int) -> tuple[str, Sequence[str]]:
     """The last state, and every state on the way."""
     states = [stream.push(text[at : at + size]) for at in range(0, len(text), size)]
     return states[-1], states

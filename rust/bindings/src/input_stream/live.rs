@@ -148,7 +148,9 @@ impl Live {
     #[inline]
     pub(super) fn is_repeated(&self, py: Python<'_>) -> PyResult<bool> {
         match self.frames.last() {
-            Some(Frame { container: Container::Object(object), key: Some(key), .. }) => object.bind(py).contains(key),
+            Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
+                object.bind(py).contains(key)
+            }
             _ => Ok(false),
         }
     }

@@ -20,7 +20,11 @@ impl Capture {
     }
 
     pub(super) fn begin(&mut self, is_object: bool) {
-        self.parts.push(if is_object { Part::Members(Vec::new(), "".into()) } else { Part::Items(Vec::new()) });
+        self.parts.push(if is_object {
+            Part::Members(Vec::new(), "".into())
+        } else {
+            Part::Items(Vec::new())
+        });
     }
 
     pub(super) fn key(&mut self, key: &str) {

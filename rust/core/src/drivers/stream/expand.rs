@@ -34,7 +34,8 @@ impl Run {
             {
                 continue;
             }
-            let told = self.cells[parent as usize].told && matches!(self.cells[parent as usize].part, Part::Node(_));
+            let told =
+                self.cells[parent as usize].told && matches!(self.cells[parent as usize].part, Part::Node(_));
             self.push(part, parent, via, 0, told);
         }
         self.next.clear();
@@ -42,7 +43,14 @@ impl Run {
     }
 
     /// Applies the cells from `start` on to a value that begins, and the cells that they make.
-    pub(super) fn expand_from(&mut self, x: Context<'_>, start: usize, bits: u8, literal: Option<&Value>, at: usize) {
+    pub(super) fn expand_from(
+        &mut self,
+        x: Context<'_>,
+        start: usize,
+        bits: u8,
+        literal: Option<&Value>,
+        at: usize,
+    ) {
         let mut index = start;
         while index < self.cells.len() {
             self.expand(x, u32::try_from(index).unwrap_or(NOBODY), bits, literal, at);

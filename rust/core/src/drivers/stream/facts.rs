@@ -68,7 +68,8 @@ impl Facts {
                 let properties = plan.properties_of(rule);
                 let is_free = |node: NodeId| plan.node(node).is_free();
                 let open = is_free(rule.additional) && rule.patterns.iter().all(|(_, node)| is_free(*node));
-                let constrained = properties.iter().filter(|property| is_constrained(plan, property.declared)).count();
+                let constrained =
+                    properties.iter().filter(|property| is_constrained(plan, property.declared)).count();
                 let names = properties.iter().filter(|property| property.types != 0).count();
                 let closed = rule.additional == FALSE && rule.patterns.is_empty();
                 Members {
@@ -83,9 +84,9 @@ impl Facts {
     fn flatten(&mut self, value: &Value) -> u32 {
         let literal = match value {
             Value::Array(items) => Literal::Array(items.iter().map(|item| self.flatten(item)).collect()),
-            Value::Object(members) => {
-                Literal::Object(members.iter().map(|(name, item)| (name.clone(), self.flatten(item))).collect())
-            }
+            Value::Object(members) => Literal::Object(
+                members.iter().map(|(name, item)| (name.clone(), self.flatten(item))).collect(),
+            ),
             scalar => Literal::Scalar(scalar.clone()),
         };
         self.literals.push(literal);

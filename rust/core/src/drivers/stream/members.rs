@@ -138,7 +138,13 @@ impl Run {
 
     /// May a name that begins with the first `length` bytes of the name at hand still be allowed? `next`:
     /// the characters of which one must follow there.
-    fn may_go_on(&self, x: Context<'_>, cell: u32, length: usize, next: Option<&RangeInclusive<u32>>) -> bool {
+    fn may_go_on(
+        &self,
+        x: Context<'_>,
+        cell: u32,
+        length: usize,
+        next: Option<&RangeInclusive<u32>>,
+    ) -> bool {
         let this = &self.cells[cell as usize];
         let key = &self.key[..length];
         let begins = |name: &str| match next {
@@ -210,7 +216,11 @@ impl Run {
                     match members.iter().find(|(member, _)| **member == *name) {
                         Some((_, literal)) => {
                             self.cells[index as usize].required += 1;
-                            self.next.push(Next { part: Part::Literal(*literal), parent: index, via: Via::Here });
+                            self.next.push(Next {
+                                part: Part::Literal(*literal),
+                                parent: index,
+                                via: Via::Here,
+                            });
                         }
                         None => self.fail(x, index, Fault::Literal, at),
                     }
@@ -230,7 +240,14 @@ impl Run {
 
     /// Answers whether the name came before, where the schema mentions it.
     #[inline]
-    fn member_of_node(&mut self, x: Context<'_>, index: u32, name: &str, count: usize, at: usize) -> Option<bool> {
+    fn member_of_node(
+        &mut self,
+        x: Context<'_>,
+        index: u32,
+        name: &str,
+        count: usize,
+        at: usize,
+    ) -> Option<bool> {
         let this = &mut self.cells[index as usize];
         let (rule, _) = rule_of(x, this)?;
         let mut repeats = None;
@@ -357,7 +374,8 @@ impl Run {
                 let Early::Needs(rows) = x.plan.checks[check as usize].rule.early() else { return };
                 let Some(names) = self.frames.last().and_then(|frame| frame.names.as_ref()) else { return };
                 let has = |name: &str| names.iter().any(|seen| **seen == *name);
-                let holds = rows.iter().all(|(trigger, needed)| !has(trigger) || needed.iter().all(|name| has(name)));
+                let holds =
+                    rows.iter().all(|(trigger, needed)| !has(trigger) || needed.iter().all(|name| has(name)));
                 if holds { self.pass(x, index, at) } else { self.fail(x, index, Fault::Needs, at) }
             }
             _ => {}
@@ -380,7 +398,8 @@ impl Run {
         self.value_start = self.cells.len();
         let Some(frame) = self.frames.last().filter(|frame| frame.judges_names) else { return };
         for index in frame.start..frame.end {
-            if let (Part::Names(check), true) = (self.cells[index as usize].part, self.cells[index as usize].looks())
+            if let (Part::Names(check), true) =
+                (self.cells[index as usize].part, self.cells[index as usize].looks())
                 && let Early::Names(node) = x.plan.checks[check as usize].rule.early()
             {
                 self.push(Part::Node(node), index, Via::Under(Keyword::PropertyNames), 0, false);

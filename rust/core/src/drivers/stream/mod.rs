@@ -324,7 +324,9 @@ impl<H: Holds> Follower<H> {
         let value = Value::Number(match number {
             Written::Integer(value) => Number::Int(value),
             Written::Float(value) => Number::Float(value),
-            Written::BigInteger(digits) => Number::parse_exact(digits).unwrap_or(Number::Float(f64::INFINITY)),
+            Written::BigInteger(digits) => {
+                Number::parse_exact(digits).unwrap_or(Number::Float(f64::INFINITY))
+            }
         });
         self.run.scalar(x, &value, end);
         self.run.value_end(x, Some(value), end);
@@ -492,7 +494,11 @@ impl Run {
             .filter(|(_, frame)| frame.count > 0)
             .map(|(at, frame)| {
                 let end = self.frames.get(at + 1).map_or(self.path.len(), |next| next.path_at);
-                if frame.is_object { Step::key(&self.path[frame.path_at..end]) } else { Step::Index(frame.count - 1) }
+                if frame.is_object {
+                    Step::key(&self.path[frame.path_at..end])
+                } else {
+                    Step::Index(frame.count - 1)
+                }
             })
             .collect()
     }

@@ -25,7 +25,10 @@ pub struct Found {
 impl Run {
     /// How many containers enclose the value of a cell.
     pub(super) fn depth_of(&self, cell: u32) -> usize {
-        self.frames.iter().position(|frame| (frame.start..frame.end).contains(&cell)).unwrap_or(self.frames.len())
+        self.frames
+            .iter()
+            .position(|frame| (frame.start..frame.end).contains(&cell))
+            .unwrap_or(self.frames.len())
     }
 
     fn path_to(&self, depth: usize) -> Vec<Step> {
@@ -34,7 +37,11 @@ impl Run {
             .enumerate()
             .map(|(at, frame)| {
                 let end = self.frames.get(at + 1).map_or(self.path.len(), |next| next.path_at);
-                if frame.is_object { Step::key(&self.path[frame.path_at..end]) } else { Step::Index(frame.count - 1) }
+                if frame.is_object {
+                    Step::key(&self.path[frame.path_at..end])
+                } else {
+                    Step::Index(frame.count - 1)
+                }
             })
             .collect()
     }
@@ -51,10 +58,14 @@ impl Run {
                 break;
             }
             let words = || {
-                let Some(Part::Node(id)) = self.cells.get(this.parent as usize).map(|parent| parent.part) else {
+                let Some(Part::Node(id)) = self.cells.get(this.parent as usize).map(|parent| parent.part)
+                else {
                     return ("items", "prefixItems");
                 };
-                x.plan.arrays.get(written(x, id).array as usize).map_or(("items", "prefixItems"), |rule| rule.words)
+                x.plan
+                    .arrays
+                    .get(written(x, id).array as usize)
+                    .map_or(("items", "prefixItems"), |rule| rule.words)
             };
             match this.via {
                 Via::Here => {}
@@ -78,7 +89,8 @@ impl Run {
                     steps.push(SchemaStep::Word(keyword.name()));
                 }
                 Via::Row => {
-                    if let Some(Part::Row(check, row)) = self.cells.get(this.parent as usize).map(|cell| cell.part)
+                    if let Some(Part::Row(check, row)) =
+                        self.cells.get(this.parent as usize).map(|cell| cell.part)
                         && let Early::Rows(rows) = x.plan.checks[check as usize].rule.early()
                     {
                         steps.push(SchemaStep::Name(Name::Text(rows[row as usize].0.clone())));
@@ -132,7 +144,10 @@ impl Run {
                 let integral = x.plan.numbers.get(node.number as usize).is_some_and(|rule| rule.integral);
                 // The kinds of a node with branches are narrowed to theirs: then the choice speaks.
                 let choice = match x.plan.checks_of(node) {
-                    [check] if node.string == NONE && matches!(check.rule.early(), Early::Any(_) | Early::One(_)) => {
+                    [check]
+                        if node.string == NONE
+                            && matches!(check.rule.early(), Early::Any(_) | Early::One(_)) =>
+                    {
                         (check.rule.accepted_kinds(&x.plan.nodes) == node.types).then_some(check.keyword)
                     }
                     _ => None,
@@ -151,9 +166,10 @@ impl Run {
                 let format = rule.and_then(|rule| rule.format);
                 (Some(Keyword::Format), Detail::Format(format.map_or("", |format| format.name())))
             }
-            Fault::Content => {
-                (Some(Keyword::ContentMediaType), Detail::Text("text of the content's media type", "other text"))
-            }
+            Fault::Content => (
+                Some(Keyword::ContentMediaType),
+                Detail::Text("text of the content's media type", "other text"),
+            ),
             Fault::Number(keyword) => {
                 kind = Kind::Float;
                 (Some(keyword), Detail::Number(node.map_or(NONE, |node| node.number)))
@@ -164,8 +180,11 @@ impl Run {
             }
             Fault::Unexpected => {
                 self.cut_names.push(self.found.len());
-                let keyword =
-                    if let Part::Names(_) = part { Keyword::PropertyNames } else { Keyword::AdditionalProperties };
+                let keyword = if let Part::Names(_) = part {
+                    Keyword::PropertyNames
+                } else {
+                    Keyword::AdditionalProperties
+                };
                 (Some(keyword), Detail::Unexpected(self.key.as_str().into()))
             }
             Fault::NoBranch => (keyword, Detail::Matches(0)),
@@ -209,7 +228,9 @@ impl Run {
         match self.cells[cell as usize].part {
             Part::Values(check) => {
                 let check = &x.plan.checks[check as usize];
-                let Early::Literals(values) = check.rule.early() else { return (Some(check.keyword), Detail::Never) };
+                let Early::Literals(values) = check.rule.early() else {
+                    return (Some(check.keyword), Detail::Never);
+                };
                 (Some(check.keyword), Detail::OneOf(values.iter().map(literal_text).collect()))
             }
             Part::Node(id) => {
@@ -316,7 +337,8 @@ impl Run {
 fn limit(x: Context<'_>, part: Part, keyword: Keyword) -> usize {
     let Part::Node(id) = part else { return 0 };
     let node = written(x, id);
-    let (strings, arrays) = (x.plan.strings.get(node.string as usize), x.plan.arrays.get(node.array as usize));
+    let (strings, arrays) =
+        (x.plan.strings.get(node.string as usize), x.plan.arrays.get(node.array as usize));
     let objects = x.plan.objects.get(node.object as usize);
     match keyword {
         Keyword::MinLength => strings.map_or(0, |rule| rule.min),

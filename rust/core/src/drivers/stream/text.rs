@@ -85,9 +85,11 @@ fn candidates(x: Context<'_>, part: Part) -> Candidates<'_> {
             Some(rule) if rule.set != NONE => Candidates::Set(&x.plan.sets[rule.set as usize].members),
             _ => Candidates::Free,
         },
-        Part::Values(check) => {
-            x.facts.allowed.get(&check).map_or(Candidates::Free, |allowed| Candidates::Strings(&allowed.strings))
-        }
+        Part::Values(check) => x
+            .facts
+            .allowed
+            .get(&check)
+            .map_or(Candidates::Free, |allowed| Candidates::Strings(&allowed.strings)),
         Part::Literal(id) => match &x.facts.literals[id as usize] {
             Literal::Scalar(value) => Candidates::One(value.text()),
             _ => Candidates::Free,
@@ -115,7 +117,9 @@ fn fault_of(x: Context<'_>, part: Part, text: &str) -> Option<Fault> {
             }
             Some(if rule.set != NONE && x.plan.sets[rule.set as usize].find(text.as_bytes()).is_none() {
                 Fault::Literal
-            } else if rule.pattern != NONE && x.plan.patterns[rule.pattern as usize].is_match(text) != Ok(true) {
+            } else if rule.pattern != NONE
+                && x.plan.patterns[rule.pattern as usize].is_match(text) != Ok(true)
+            {
                 Fault::Pattern
             } else if rule.format.is_some_and(|format| !format.is_valid(text)) {
                 Fault::Format
@@ -222,8 +226,9 @@ impl Run {
         }
         let Part::Node(id) = part else { return };
         let Some(rule) = rule_of(x, id) else { return };
-        let nth =
-            |count: usize| piece.char_indices().nth(count - 1).map(|(at, c)| place(piece, from, at + c.len_utf8()));
+        let nth = |count: usize| {
+            piece.char_indices().nth(count - 1).map(|(at, c)| place(piece, from, at + c.len_utf8()))
+        };
         if self.text.counts && self.text.chars > rule.max && before <= rule.max {
             let offset = nth(rule.max + 1 - before).unwrap_or(from.end - 1);
             events.push((offset, cell, Some(Fault::Count(Keyword::MaxLength, rule.max + 1))));

@@ -150,7 +150,11 @@ impl Simple {
                     if begun.count < item.max && item.set.holds(c) {
                         begun.count += 1;
                         let last = begun.at as usize + 1 == items.len();
-                        return if last && !to_end && begun.count == item.min { Prefix::Matched } else { Prefix::Open };
+                        return if last && !to_end && begun.count == item.min {
+                            Prefix::Matched
+                        } else {
+                            Prefix::Open
+                        };
                     }
                     if begun.count < item.min {
                         return Prefix::Dead;
