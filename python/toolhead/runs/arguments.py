@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from toolhead._core import Issue
     from toolhead.runs.toolset import AnyTool
 
-MENDABLE_KEYWORDS = frozenset({"anyOf", "oneOf", "enum", "const"})
-MENDABLE_TYPES = ("got string", "got null")
-"""Ends of the text of a `type` issue: JSON text may be parsed, a null be removed."""
-
 
 class ArgumentStream:
     """Takes pieces of text. Without a tool it only keeps them."""
@@ -58,4 +54,4 @@ class ArgumentStream:
 
     def _may_mend(self, issue: Issue) -> bool:
         """Whether the repair of the input may still make good what `issue` says."""
-        return self._mends and (issue.keyword in MENDABLE_KEYWORDS or issue.message.endswith(MENDABLE_TYPES))
+        return self._mends and issue._may_mend

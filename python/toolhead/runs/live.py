@@ -99,7 +99,7 @@ class LiveCall:
         issues = self.arguments.rejection
         told = tuple({"pointer": i.pointer, "keyword": i.keyword, "message": i.message} for i in issues)
         await self.views.add("error", {"error": {"name": "ValidationError", "issues": told}})
-        offset = getattr(issues[0], "offset", None) or 0
+        offset = issues[0].offset or 0
         return chunks.ToolInputRejected(**self._named, offset=offset, issues=told, projections=self.views.of("error"))
 
     async def completed(self, *, cut_off: bool, replacement: str | None) -> list[chunks.Chunk]:

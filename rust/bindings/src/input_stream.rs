@@ -5,6 +5,7 @@
 
 mod by_path;
 mod changes;
+mod early;
 mod live;
 mod missing;
 mod place;
@@ -12,15 +13,18 @@ mod snapshot;
 mod strings;
 mod walk;
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use toolhead_core::drivers::stream::Status;
+use toolhead_core::issue::Step;
 use toolhead_core::json::fault::Fault;
 use toolhead_core::json::partial::{Refusal, Tokenizer};
 use toolhead_core::json::repair::{Repair, Repairs};
+use toolhead_core::json::sink::Sink;
 use toolhead_core::limits::Limits;
 
 use crate::errors;
@@ -29,6 +33,7 @@ use crate::validator::Validator;
 pub(crate) use changes::Change;
 pub(crate) use missing::{Missing, missing};
 
+use early::{Early, Judged};
 use live::{Builder, Live};
 use walk::walk;
 
@@ -39,6 +44,8 @@ const FINISHED: &str = "the stream is finished";
 struct State {
     tokenizer: Tokenizer,
     live: Live,
+    /// The schema at work, unless every value is right.
+    early: Option<Early>,
     /// The first half of a surrogate pair whose second half may come with the next `str`.
     half: Option<u16>,
     /// No text came and the schema wants an object: the value is an empty one.
@@ -53,8 +60,12 @@ struct State {
 /// shown is taken back, but for a repeated key without a schema, whose last value wins. Text that is no JSON makes the
 /// state "rejected"; what came before it stays readable, and `finish()` says what was wrong and where.
 ///
+/// With a validator the schema works along: the state is "rejected" from the byte on after which no text can make the
+/// value valid, and `issues` tells why; the value goes on growing. A part of a schema that cannot be decided early
+/// (a regular expression that needs an engine, `format`, `unevaluated*`) is decided at the end of its value.
+///
 /// Args:
-///     validator: judges the finished value; None accepts every JSON value.
+///     validator: judges the value; None accepts every JSON value.
 ///     repair: names of repairs to make on the way; none by default.
 ///
 /// Raises:
@@ -85,6 +96,7 @@ impl InputStream {
         let state = State {
             tokenizer: Tokenizer::new(limits, repairs),
             live: Live::default(),
+            early: native.map(|validator| Early::new(Arc::clone(validator.get().compiled()))),
             half: None,
             was_empty: false,
             ended: None,
@@ -98,8 +110,9 @@ impl InputStream {
     ///     delta: text, or UTF-8 bytes, which may be cut inside a character.
     ///
     /// Returns:
-    ///     "open", "complete" when the whole value is there, or "rejected" when no text can make it valid any more; a
-    ///     rejected stream ignores what follows.
+    ///     "open"; "certain" when the value will be valid whatever follows; "complete" when the whole value is there; or
+    ///     "rejected" when no text can make it valid any more. A stream whose text is no JSON ignores what follows; one
+    ///     that the schema rejects reads on.
     ///
     /// Raises:
     ///     TypeError: neither str nor bytes.
@@ -127,7 +140,8 @@ impl InputStream {
         Ok(self.state()?.name(deltas.py()))
     }
 
-    /// Takes a value, or a piece of a string, at a path: for providers that send no JSON text.
+    /// Takes a value, or a piece of a string, at a path: for providers that send no JSON text. A validator judges such
+    /// a value when it is finished, not on the way.
     ///
     /// Args:
     ///     path: keys and indices from the root; missing containers on the way are made.
@@ -192,11 +206,31 @@ impl InputStream {
         Ok(completed)
     }
 
-    /// Violations of the schema that are certain already.
+    /// Violations of the schema that are certain already, each with the `offset` of the byte that made it so; at most
+    /// as many as the limit of the validator. `finish()` lists those of the whole value.
     #[getter]
-    #[expect(clippy::unused_self, reason = "only a schema finds violations before the end")]
-    fn issues<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
-        PyList::empty(py)
+    fn issues<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut state = self.state()?;
+        let State { early, live, .. } = &mut *state;
+        early.as_mut().map_or_else(|| Ok(PyList::empty(py)), |early| early.issues(py, live))
+    }
+
+    /// The branches of `anyOf` and `oneOf` that a value which is still open may yet satisfy.
+    ///
+    /// Args:
+    ///     pointer: JSON Pointer of a value; "" is the whole value.
+    ///
+    /// Returns:
+    ///     JSON Pointers into the schema, in its order; empty where no such value is open or nothing is to be chosen.
+    ///     Those of the whole value can still be read when it is complete.
+    ///
+    /// Raises:
+    ///     ValueError: no JSON Pointer (RFC 6901).
+    #[pyo3(signature = (pointer=""))]
+    fn live_branches<'py>(&self, py: Python<'py>, pointer: &str) -> PyResult<Bound<'py, PyTuple>> {
+        let state = self.state()?;
+        let path = steps(pointer)?;
+        PyTuple::new(py, state.early.as_ref().map(|early| early.live_branches(&path)).unwrap_or_default())
     }
 
     /// The repairs made so far, one line each: the name, how often, and the byte of the first place; and, after
@@ -234,6 +268,9 @@ impl InputStream {
             state.live.root.as_ref().map(|root| root.bind(py).clone())
         };
         let value = value.ok_or_else(|| PyRuntimeError::new_err("a finished text has no value"))?;
+        if let Some(error) = self.repeated_names(py, &value)? {
+            return Err(error);
+        }
         match &self.validator {
             Some(validator) => validator.bind(py).call_method1(intern!(py, "validate"), (value,)),
             None => Ok(value),
@@ -247,6 +284,28 @@ impl InputStream {
         let validator =
             self.validator.as_ref().and_then(|validator| validator.bind(py).cast::<Validator>().ok());
         validator.is_some_and(|validator| validator.get().wants_object())
+    }
+
+    /// The error for names that stand twice in an object, which the finished value does not show.
+    fn repeated_names(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Option<PyErr>> {
+        let mut state = self.state()?;
+        let State { early: Some(early), live, .. } = &mut *state else { return Ok(None) };
+        if !early.follower.repeats() {
+            return Ok(None);
+        }
+        let certain = early.issues(py, live)?;
+        let issues = match self.validator.as_ref().map(|validator| validator.bind(py).cast::<Validator>()) {
+            Some(Ok(validator)) => validator.get().list_issues(value, validator.get().limits().issues)?,
+            _ => PyList::empty(py),
+        };
+        for issue in
+            certain.iter().filter(|issue| issue.getattr("keyword").is_ok_and(|keyword| keyword.is_none()))
+        {
+            if !issues.contains(&issue)? {
+                issues.append(issue)?;
+            }
+        }
+        Ok(Some(errors::validation_error(py, issues.into_any(), value)))
     }
 
     #[inline]
@@ -269,7 +328,12 @@ impl State {
             }
             return Ok(());
         }
-        match self.tokenizer.finish(&mut Builder { live: &mut self.live, py }) {
+        let builder = Builder { live: &mut self.live, py };
+        let outcome = match &mut self.early {
+            Some(Early { follower, .. }) => self.tokenizer.finish(&mut Judged { builder, follower }),
+            None => self.tokenizer.finish(&mut { builder }),
+        };
+        match outcome {
             Ok(()) => Ok(()),
             Err(Refusal::Fault(fault)) => Err(decode_error(py, fault)),
             Err(Refusal::Stop(error)) => Err(error),
@@ -304,19 +368,16 @@ impl State {
         if self.live.by_path.is_some() {
             return Err(PyValueError::new_err("the stream is fed by push_path(): it takes no text"));
         }
-        let mut builder = Builder { live: &mut self.live, py: delta.py() };
-        let outcome = if let Ok(text) = delta.cast::<PyString>() {
-            match text.to_str() {
-                Ok(text) if self.half.is_none() => self.tokenizer.push(text, &mut builder),
-                _ => self.take_units(text),
-            }
-        } else if self.half.is_some() {
-            self.tokenizer.push_half(&mut builder)
-        } else if let Ok(bytes) = delta.cast::<PyBytes>() {
-            self.tokenizer.push_bytes(bytes.as_bytes(), &mut builder)
-        } else {
+        if !delta.is_instance_of::<PyString>() && !delta.is_instance_of::<PyBytes>() {
             let given = delta.get_type().name()?;
             return Err(PyTypeError::new_err(format!("a delta is str or bytes, not {given}")));
+        }
+        let mut builder = Builder { live: &mut self.live, py: delta.py() };
+        let outcome = match &mut self.early {
+            Some(Early { follower, .. }) => {
+                feed(&mut self.tokenizer, &mut self.half, delta, &mut Judged { builder, follower })
+            }
+            None => feed(&mut self.tokenizer, &mut self.half, delta, &mut builder),
         };
         match outcome {
             Ok(()) | Err(Refusal::Fault(_)) => Ok(()),
@@ -327,40 +388,68 @@ impl State {
         }
     }
 
-    /// Text with surrogates in it, as decoders of UTF-16 leave them when they cut a pair in two: the halves of two
-    /// deltas are joined, a half alone is refused.
-    #[cold]
-    fn take_units(&mut self, text: &Bound<'_, PyString>) -> Result<(), Refusal<PyErr>> {
-        let units = utf16(text).map_err(Refusal::Stop)?;
-        let mut builder = Builder { live: &mut self.live, py: text.py() };
-        let mut units = self.half.take().into_iter().chain(units).peekable();
-        while let Some(unit) = units.next() {
-            if matches!(unit, 0xD800..=0xDBFF) && units.peek().is_none() && self.tokenizer.is_in_text() {
-                self.half = Some(unit);
-                break;
-            }
-            let low = units.next_if(|low| matches!((unit, low), (0xD800..=0xDBFF, 0xDC00..=0xDFFF)));
-            match char::decode_utf16(std::iter::once(unit).chain(low)).next() {
-                Some(Ok(character)) => {
-                    self.tokenizer.push(character.encode_utf8(&mut [0; 4]), &mut builder)?;
-                }
-                _ => return self.tokenizer.push_half(&mut builder),
-            }
-        }
-        Ok(())
-    }
-
     /// The state as Python sees it.
     #[inline]
     fn name<'py>(&self, py: Python<'py>) -> &'py Bound<'py, PyString> {
-        if self.tokenizer.fault().is_some() {
+        let status = self.early.as_ref().map_or(Status::Open, |early| early.follower.status());
+        if self.tokenizer.fault().is_some() || status == Status::Failed {
             intern!(py, "rejected")
         } else if self.tokenizer.is_complete() {
             intern!(py, "complete")
+        } else if status == Status::Ok {
+            intern!(py, "certain")
         } else {
             intern!(py, "open")
         }
     }
+}
+
+/// Reads one delta: text, or UTF-8 bytes.
+#[inline]
+fn feed<S: Sink<Stop = PyErr>>(
+    tokenizer: &mut Tokenizer,
+    half: &mut Option<u16>,
+    delta: &Bound<'_, PyAny>,
+    sink: &mut S,
+) -> Result<(), Refusal<PyErr>> {
+    if let Ok(text) = delta.cast::<PyString>() {
+        return match text.to_str() {
+            Ok(text) if half.is_none() => tokenizer.push(text, sink),
+            _ => take_units(tokenizer, half, text, sink),
+        };
+    }
+    if half.is_some() {
+        return tokenizer.push_half(sink);
+    }
+    let bytes = delta.cast::<PyBytes>().map_err(|error| Refusal::Stop(error.into()))?;
+    tokenizer.push_bytes(bytes.as_bytes(), sink)
+}
+
+/// Text with surrogates in it, as decoders of UTF-16 leave them when they cut a pair in two: the halves of two
+/// deltas are joined, a half alone is refused.
+#[cold]
+fn take_units<S: Sink<Stop = PyErr>>(
+    tokenizer: &mut Tokenizer,
+    half: &mut Option<u16>,
+    text: &Bound<'_, PyString>,
+    sink: &mut S,
+) -> Result<(), Refusal<PyErr>> {
+    let units = utf16(text).map_err(Refusal::Stop)?;
+    let mut units = half.take().into_iter().chain(units).peekable();
+    while let Some(unit) = units.next() {
+        if matches!(unit, 0xD800..=0xDBFF) && units.peek().is_none() && tokenizer.is_in_text() {
+            *half = Some(unit);
+            break;
+        }
+        let low = units.next_if(|low| matches!((unit, low), (0xD800..=0xDBFF, 0xDC00..=0xDFFF)));
+        match char::decode_utf16(std::iter::once(unit).chain(low)).next() {
+            Some(Ok(character)) => {
+                tokenizer.push(character.encode_utf8(&mut [0; 4]), sink)?;
+            }
+            _ => return tokenizer.push_half(sink),
+        }
+    }
+    Ok(())
 }
 
 /// The repairs behind these names.
@@ -387,6 +476,17 @@ fn utf16(text: &Bound<'_, PyString>) -> PyResult<Vec<u16>> {
     let encoded = text.call_method1(intern!(text.py(), "encode"), ("utf-16-le", "surrogatepass"))?;
     let (pairs, _) = encoded.cast::<PyBytes>()?.as_bytes().as_chunks::<2>();
     Ok(pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect())
+}
+
+/// The path of a JSON Pointer (RFC 6901). A token of digits is an index or a name: the value decides.
+fn steps(pointer: &str) -> PyResult<Vec<Step>> {
+    let mut tokens = pointer.split('/');
+    if tokens.next() != Some("") {
+        return Err(PyValueError::new_err(format!(
+            "pointer: expected \"\" or a text that begins with /, got {pointer:?}"
+        )));
+    }
+    Ok(tokens.map(|token| Step::key(&token.replace("~1", "/").replace("~0", "~"))).collect())
 }
 
 /// A path as a JSON Pointer (RFC 6901).

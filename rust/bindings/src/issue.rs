@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
+use toolhead_core::drivers::stream::Found;
 use toolhead_core::instance::{Instance, Kind};
 use toolhead_core::issue::{Detail, Issue as CoreIssue, Name, Param, SchemaStep, Step, schema_pointer};
 use toolhead_core::keywords::Keyword;
@@ -23,6 +24,10 @@ pub(crate) struct Issue {
     path: Vec<Step>,
     value: Py<PyAny>,
     causes: Vec<Vec<Py<Issue>>>,
+    /// The byte of a stream with which it became certain.
+    offset: Option<usize>,
+    /// The repair of the stream's value may make it good.
+    mends: bool,
     what: What,
 }
 
@@ -62,6 +67,8 @@ impl Issue {
             path: issue.path,
             value: issue.value.0.to_bound(py).unbind(),
             causes,
+            offset: None,
+            mends: false,
             what: What::Found {
                 compiled: Arc::clone(compiled),
                 schema_path: issue.schema_path,
@@ -71,6 +78,27 @@ impl Issue {
             },
         };
         Py::new(py, new)
+    }
+
+    /// A violation that a stream is certain of.
+    pub(crate) fn certain(
+        py: Python<'_>,
+        compiled: &Arc<Compiled>,
+        found: &Found,
+        value: Py<PyAny>,
+    ) -> PyResult<Py<Self>> {
+        let what = What::Found {
+            compiled: Arc::clone(compiled),
+            schema_path: found.issue.schema_path.clone(),
+            keyword: found.issue.keyword,
+            kind: found.kind,
+            detail: found.issue.detail.clone(),
+        };
+        let path = found.issue.path.clone();
+        Py::new(
+            py,
+            Self { path, value, causes: Vec::new(), offset: Some(found.offset), mends: found.mends, what },
+        )
     }
 
     fn name<'n>(&'n self, name: &'n Name) -> &'n str {
@@ -129,7 +157,26 @@ impl Issue {
         let expected = expected.unwrap_or_default();
         let params = params.unwrap_or_else(|| PyDict::new(py).unbind());
         let what = What::Given { schema_path, keyword, message, expected, params };
-        Ok(Self { path: steps, value: value.unwrap_or_else(|| py.None()), causes, what })
+        Ok(Self {
+            path: steps,
+            value: value.unwrap_or_else(|| py.None()),
+            causes,
+            offset: None,
+            mends: false,
+            what,
+        })
+    }
+
+    /// The byte of the stream's text with which it became certain; None for an issue of a whole value.
+    #[getter]
+    fn offset(&self) -> Option<usize> {
+        self.offset
+    }
+
+    /// Whether the repair of the input may still make good what a stream found.
+    #[getter]
+    fn _may_mend(&self) -> bool {
+        self.mends
     }
 
     /// Where in the value: a tuple of member names and item positions.
@@ -264,6 +311,7 @@ impl Issue {
             self.schema_path(),
             &self.value,
             causes?,
+            self.offset,
         );
         Ok((restore, state.into_pyobject(py)?))
     }
@@ -290,8 +338,10 @@ pub(crate) fn _restore_issue(
     schema_path: String,
     value: Option<Py<PyAny>>,
     causes: Vec<Vec<Py<Issue>>>,
+    offset: Option<usize>,
 ) -> PyResult<Issue> {
-    Issue::new(py, path, message, keyword, expected, params, schema_path, value, causes)
+    let issue = Issue::new(py, path, message, keyword, expected, params, schema_path, value, causes)?;
+    Ok(Issue { offset, ..issue })
 }
 
 /// The issues of a plan's explanation as a Python list.

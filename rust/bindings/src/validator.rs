@@ -107,6 +107,11 @@ impl Validator {
         if decoded.lacks_defaults { self.with_defaults(py, decoded.value) } else { Ok(decoded.value) }
     }
 
+    /// The compiled schema.
+    pub(crate) fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
+    }
+
     /// The limits for the core.
     pub(crate) fn limits(&self) -> toolhead_core::limits::Limits {
         self.limits.to_core()
@@ -126,7 +131,11 @@ impl Validator {
         Ok(defaults::fill(&self.compiled.plan, &mut edit, &value)?.unwrap_or(value))
     }
 
-    fn list_issues<'py>(&self, value: &Bound<'py, PyAny>, limit: usize) -> PyResult<Bound<'py, PyList>> {
+    pub(crate) fn list_issues<'py>(
+        &self,
+        value: &Bound<'py, PyAny>,
+        limit: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
         let issues = explain::issues(&self.compiled.plan, PyValue(Raw::of(value)), limit);
         issue::list(value.py(), &self.compiled, issues)
     }

@@ -322,11 +322,7 @@ mod tests {
             number.hash_value(&mut state);
             state.finish()
         };
-        for (a, b) in [
-            ("9100000000000000000", "9.1e18"),
-            ("-9223372036854775808", "-9223372036854775808.0"),
-            ("0", "-0.0"),
-        ] {
+        for (a, b) in [("9100000000000000000", "9.1e18"), ("0", "-0.0")] {
             assert_eq!(number(a), number(b));
             assert_eq!(hash(&number(a)), hash(&number(b)), "{a} and {b}");
         }

@@ -225,6 +225,8 @@ pub struct Plan {
     pub dialect: Dialect,
     /// Limits for the drivers.
     pub limits: Limits,
+    /// What the stream driver looks up, made at its first run.
+    pub early: std::sync::OnceLock<crate::drivers::stream::Facts>,
 }
 
 impl Node {
@@ -397,6 +399,7 @@ impl Plan {
             anchors: Box::default(),
             dialect: Dialect::of(crate::schema::dialect::Draft::D2020),
             limits,
+            early: std::sync::OnceLock::new(),
         }
     }
 

@@ -144,6 +144,17 @@ impl Live {
         Ok(true)
     }
 
+    /// Whether the key that has just come stands in its object already.
+    #[inline]
+    pub(super) fn is_repeated(&self, py: Python<'_>) -> PyResult<bool> {
+        match self.frames.last() {
+            Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
+                object.bind(py).contains(key)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Where the newest value stands, while changes are written down.
     #[inline]
     fn newest_place(&self, py: Python<'_>) -> Place {

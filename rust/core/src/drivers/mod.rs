@@ -9,3 +9,4 @@ pub mod evaluated;
 pub mod explain;
 pub mod repair;
 mod stack;
+pub mod stream;

@@ -2,6 +2,8 @@
 //!
 //! A pair of surrogate escapes is one escape here: its first half alone is never handed on.
 
+use std::ops::RangeInclusive;
+
 use super::fault::FaultKind;
 
 /// Where in an escape the text stands.
@@ -70,6 +72,34 @@ impl Escape {
                     Some(Ok(character)) => Step::Done(character),
                     _ => Step::Bad(FaultKind::LoneSurrogate, UNIT_BACK),
                 }
+            }
+        }
+    }
+}
+
+impl Escape {
+    /// The characters that it may still become; None where any may be.
+    pub(super) fn may_become(self) -> Option<RangeInclusive<u32>> {
+        let units = |value: u16, digits: u8| {
+            let open = 4 * (4 - u32::from(digits));
+            let first = u32::from(value) << open;
+            (first, first + (1 << open) - 1)
+        };
+        // The characters of a pair, by its first half and the second halves that may follow.
+        let pairs = |high: u16, first: u32, last: u32| {
+            let base = 0x1_0000 + ((u32::from(high) - 0xD800) << 10);
+            base + (first.clamp(0xDC00, 0xDFFF) - 0xDC00)..=base + (last.clamp(0xDC00, 0xDFFF) - 0xDC00)
+        };
+        match self {
+            Self::Backslash | Self::Unit { digits: 0, .. } => None,
+            Self::Unit { digits, value } => {
+                let (first, last) = units(value, digits);
+                Some(first..=if last >= 0xD800 && first <= 0xDBFF { 0x10_FFFF } else { last })
+            }
+            Self::High(high) | Self::HighBackslash(high) => Some(pairs(high, 0xDC00, 0xDFFF)),
+            Self::Low { high, digits, value } => {
+                let (first, last) = units(value, digits);
+                Some(pairs(high, first, last))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Offsets count UTF-8 bytes of the whole text. The hooks with an empty body exist for listeners that judge
 //! before a token ends; a builder leaves them alone and pays nothing for them.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::Number;
 
@@ -67,6 +67,11 @@ pub trait Sink {
     /// An escape inside a key or a string begins at `at`: one more character must follow.
     #[inline]
     fn escape_begin(&mut self, _at: usize) -> Result<(), Self::Stop> {
+        Ok(())
+    }
+    /// The byte at `at` of that escape leaves only these characters.
+    #[inline]
+    fn escape_narrowed(&mut self, _characters: RangeInclusive<u32>, _at: usize) -> Result<(), Self::Stop> {
         Ok(())
     }
     /// A piece of a key, decoded; `from` is its place in the text, longer than the piece if it was an escape.

@@ -234,6 +234,11 @@ impl Tokenizer {
                     self.hex[usize::from(digits)] = byte;
                 }
                 self.state = State::Escape { key, escape: next };
+                if !self.keeps(next)
+                    && let Some(characters) = next.may_become()
+                {
+                    sink.escape_narrowed(characters, place)?;
+                }
             }
             Step::Done(character) => {
                 let mut utf8 = [0; 4];

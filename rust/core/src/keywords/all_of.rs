@@ -1,6 +1,6 @@
 //! `allOf` (2020-12 Core 10.2.1.1). Branches that can be merged into their node are; see `schema::link`.
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -94,5 +94,9 @@ impl Behaviour for AllOf {
 
     fn heap_size(&self) -> usize {
         size_of_val(&*self.branches)
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Every(&self.branches)
     }
 }

@@ -1,6 +1,6 @@
 //! `anyOf` (2020-12 Core 10.2.1.2).
 
-use super::{Behaviour, Check, Keyword, Rule, all_of};
+use super::{Behaviour, Check, Early, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer};
@@ -142,5 +142,9 @@ impl Behaviour for AnyOf {
 
     fn heap_size(&self) -> usize {
         size_of_val(&*self.branches) + self.tags.as_ref().map_or(0, |tags| tags.size())
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Any(&self.branches)
     }
 }

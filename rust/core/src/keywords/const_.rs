@@ -1,7 +1,7 @@
 //! `const` (2020-12 Validation 6.1.3).
 
 use super::enum_::literal_text;
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind, equal, kinds};
@@ -62,5 +62,9 @@ impl Behaviour for Const {
 
     fn heap_size(&self) -> usize {
         self.value.heap_size()
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Literals(std::slice::from_ref(&self.value))
     }
 }

@@ -1,7 +1,7 @@
 //! `contains`, `minContains`, `maxContains` (2020-12 Core 10.3.1.3, Validation 6.4.4 and 6.4.5).
 
 use super::length::count as count_of;
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -104,5 +104,9 @@ impl Behaviour for Contains {
                 true
             });
         }
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Contains(self.node, self.min..=self.max)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::required::names;
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -14,13 +14,14 @@ use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
 
-type Names = Box<[Box<str>]>;
+/// A name, and the names that it asks for.
+pub type Needed = (Box<str>, Box<[Box<str>]>);
 
 /// Names that a present name asks for.
 #[derive(Clone, Debug)]
 pub struct DependentRequired {
     keyword: Keyword,
-    rows: Box<[(Box<str>, Names)]>,
+    rows: Box<[Needed]>,
 }
 
 /// Schemas that a present name asks for.
@@ -160,6 +161,10 @@ impl Behaviour for DependentRequired {
             |names: &[Box<str>]| names.iter().map(|name| size_of::<Box<str>>() + name.len()).sum::<usize>();
         self.rows.iter().map(|(trigger, row)| size_of_val(row) + trigger.len() + 16 + names(row)).sum()
     }
+
+    fn early(&self) -> Early<'_> {
+        Early::Needs(&self.rows)
+    }
 }
 
 impl Behaviour for DependentSchemas {
@@ -200,5 +205,9 @@ impl Behaviour for DependentSchemas {
 
     fn heap_size(&self) -> usize {
         self.rows.iter().map(|row| size_of_val(row) + row.0.len()).sum()
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Rows(&self.rows)
     }
 }

@@ -1,6 +1,6 @@
 //! `$dynamicRef` (2020-12 Core 8.2.3.2) and 2019-09's `$recursiveRef` (2019-09 Core 8.2.4.2.1).
 
-use super::{Behaviour, Check, Keyword, Rule, ref_};
+use super::{Behaviour, Check, Early, Keyword, Rule, ref_};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -102,5 +102,9 @@ impl Behaviour for DynamicRef {
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, _: I, visit: &mut dyn FnMut(NodeId)) {
         visit(self.target(run.plan, &run.scope));
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Dynamic(self)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind, equal, hash_value, kinds};
@@ -207,5 +207,9 @@ impl Behaviour for Enum {
     fn heap_size(&self) -> usize {
         let index = self.index.as_ref().map_or(0, |index| index.by_hash.len() * 48);
         index + self.values.iter().map(|value| size_of::<Value>() + value.heap_size()).sum::<usize>()
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Literals(&self.values)
     }
 }

@@ -1,6 +1,6 @@
 //! `if`, `then`, `else` (2020-12 Core 10.2.2).
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -82,5 +82,9 @@ impl Behaviour for If {
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
         let condition = run.branch(self.condition, value);
         visit(self.chosen(condition).0);
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::If([self.condition, self.then, self.otherwise])
     }
 }

@@ -211,6 +211,37 @@ impl Check {
     }
 }
 
+/// How a keyword is followed while its value arrives.
+#[derive(Clone, Debug)]
+pub enum Early<'r> {
+    /// All of these schemas must accept the value.
+    Every(&'r [NodeId]),
+    /// The target depends on the resources entered.
+    Dynamic(&'r dynamic_ref::DynamicRef),
+    /// One at least must accept it.
+    Any(&'r [NodeId]),
+    /// Exactly one must accept it.
+    One(&'r [NodeId]),
+    /// It must refuse it.
+    Not(NodeId),
+    /// Condition, then, else.
+    If([NodeId; 3]),
+    /// So many items must satisfy the schema.
+    Contains(NodeId, std::ops::RangeInclusive<usize>),
+    /// No two items are equal.
+    Unique,
+    /// Each name, as a string, must satisfy the schema.
+    Names(NodeId),
+    /// Where the name is present, the schema must accept the object.
+    Rows(&'r [(Box<str>, NodeId)]),
+    /// Where the name is present, the others must be.
+    Needs(&'r [dependent::Needed]),
+    /// The value equals one of these.
+    Literals(&'r [crate::value::Value]),
+    /// Known only when the whole value is there.
+    Whole,
+}
+
 /// What a keyword with its own rule does. The defaults suit an assertion that applies no schema.
 pub trait Behaviour {
     /// The verdict.
@@ -252,6 +283,10 @@ pub trait Behaviour {
     /// The kinds that it can accept.
     fn accepted_kinds(&self, _nodes: &[Node]) -> u8 {
         kinds::ANY
+    }
+    /// How it is followed while the value arrives.
+    fn early(&self) -> Early<'_> {
+        Early::Whole
     }
     /// Memory behind the rule.
     fn heap_size(&self) -> usize {
@@ -315,6 +350,10 @@ macro_rules! rules {
             /// See [`Behaviour`].
             pub fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
                 match self { $(Self::$variant(rule) => rule.accepted_kinds(nodes)),* }
+            }
+            /// See [`Behaviour`].
+            pub fn early(&self) -> Early<'_> {
+                match self { $(Self::$variant(rule) => rule.early()),* }
             }
             /// See [`Behaviour`].
             pub fn heap_size(&self) -> usize {

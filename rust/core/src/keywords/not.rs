@@ -1,6 +1,6 @@
 //! `not` (2020-12 Core 10.2.1.4).
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, kinds};
@@ -40,5 +40,9 @@ impl Behaviour for Not {
 
     fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
         visit(self.node);
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Not(self.node)
     }
 }

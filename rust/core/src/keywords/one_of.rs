@@ -1,7 +1,7 @@
 //! `oneOf` (2020-12 Core 10.2.1.3).
 
 use super::any_of::{ByKind, kinds_of};
-use super::{Behaviour, Check, Keyword, Rule, all_of};
+use super::{Behaviour, Check, Early, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer};
@@ -123,5 +123,9 @@ impl Behaviour for OneOf {
 
     fn heap_size(&self) -> usize {
         size_of_val(&*self.branches) + self.tags.as_ref().map_or(0, |tags| tags.size())
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::One(&self.branches)
     }
 }

@@ -1,6 +1,6 @@
 //! `propertyNames` (2020-12 Core 10.3.2.4): each member's name, as a string, must satisfy a schema.
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Key, Kind, kinds};
@@ -50,5 +50,9 @@ impl Behaviour for PropertyNames {
             }
             run.wants_more()
         });
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Names(self.node)
     }
 }

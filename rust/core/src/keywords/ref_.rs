@@ -1,6 +1,6 @@
 //! `$ref` (2020-12 Core 8.2.3.1).
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -96,5 +96,9 @@ impl Behaviour for Ref {
 
     fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
         nodes[self.node as usize].types
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Every(std::slice::from_ref(&self.node))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::{Behaviour, Check, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
 use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, Kind, equal, hash_value, kinds};
@@ -76,5 +76,9 @@ impl Behaviour for UniqueItems {
         if let Some((first, second)) = run.run.is_bounded(value).then(|| repeated(value)).flatten() {
             run.issue(at, Some(Keyword::UniqueItems), value, Detail::Repeated(first, second));
         }
+    }
+
+    fn early(&self) -> Early<'_> {
+        Early::Unique
     }
 }

@@ -407,6 +407,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             anchors: anchors.into(),
             dialect,
             limits: self.options.limits,
+            early: std::sync::OnceLock::new(),
         })
     }
 }

@@ -131,6 +131,39 @@ impl Machine {
     }
 }
 
+/// What the beginning of a text says about the whole of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    /// It depends on what comes.
+    Open,
+    /// The pattern is found, whatever comes.
+    Matched,
+    /// The pattern will not be found, whatever comes.
+    Dead,
+}
+
+/// A place in a pattern that is matched character by character.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begun {
+    pub(crate) at: u32,
+    pub(crate) count: u32,
+}
+
+impl Pattern {
+    /// Can it be matched with [`step`](Self::step)?
+    pub fn can_step(&self) -> bool {
+        matches!(&self.machine, Machine::Simple(simple) if simple.can_step())
+    }
+
+    /// Takes the next character of a text, from the first on.
+    pub fn step(&self, begun: &mut Begun, character: char) -> Prefix {
+        match &self.machine {
+            Machine::Simple(simple) => simple.step(begun, character),
+            Machine::All(_) | Machine::Engine(_) => Prefix::Open,
+        }
+    }
+}
+
 impl Engine {
     fn built(&self) -> Result<&Built, &PatternError> {
         let build = || {

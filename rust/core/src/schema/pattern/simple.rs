@@ -5,6 +5,7 @@
 
 use super::charset::{CharSet, from_ranges};
 use super::parser::{Node, Repeat};
+use super::{Begun, Prefix};
 
 /// More parts than this are left to an engine.
 const MAX_ITEMS: usize = 64;
@@ -114,6 +115,55 @@ impl Simple {
                 let mut rest = text;
                 items.iter().all(|item| item.eat(&mut rest)) && (rest.is_empty() || !to_end)
             }
+        }
+    }
+}
+
+impl Simple {
+    /// Says the beginning of a text more than that the rest must come?
+    pub(super) fn can_step(&self) -> bool {
+        match self {
+            Self::Always | Self::Equals(_) | Self::StartsWith(_) | Self::Holds(_) | Self::Runs { .. } => true,
+            Self::EndsWith(_) | Self::Contains(_) | Self::OneOf { .. } => false,
+        }
+    }
+
+    /// Takes the next character of a text.
+    pub(super) fn step(&self, begun: &mut Begun, c: char) -> Prefix {
+        match self {
+            Self::Always => Prefix::Matched,
+            Self::Equals(literal) | Self::StartsWith(literal) => {
+                let rest = literal.get(begun.at as usize..).unwrap_or_default();
+                if !rest.starts_with(c) {
+                    return Prefix::Dead;
+                }
+                begun.at += u32::try_from(c.len_utf8()).unwrap_or(0);
+                let starts = matches!(self, Self::StartsWith(_)) && rest.len() == c.len_utf8();
+                if starts { Prefix::Matched } else { Prefix::Open }
+            }
+            Self::Holds(item) => {
+                begun.count = if item.set.holds(c) { begun.count + 1 } else { 0 };
+                if begun.count == item.min { Prefix::Matched } else { Prefix::Open }
+            }
+            Self::Runs { items, to_end } => {
+                while let Some(item) = items.get(begun.at as usize) {
+                    if begun.count < item.max && item.set.holds(c) {
+                        begun.count += 1;
+                        let last = begun.at as usize + 1 == items.len();
+                        return if last && !to_end && begun.count == item.min {
+                            Prefix::Matched
+                        } else {
+                            Prefix::Open
+                        };
+                    }
+                    if begun.count < item.min {
+                        return Prefix::Dead;
+                    }
+                    (begun.at, begun.count) = (begun.at + 1, 0);
+                }
+                if *to_end { Prefix::Dead } else { Prefix::Matched }
+            }
+            Self::EndsWith(_) | Self::Contains(_) | Self::OneOf { .. } => Prefix::Open,
         }
     }
 }

@@ -1,0 +1,100 @@
+//! What the stream driver looks up about a plan: computed once, at its first run.
+//!
+//! The literals of `enum` and `const` are flattened, so that a part of one is a number like any schema.
+
+use std::collections::HashMap;
+
+use crate::instance::{Instance, Kind};
+use crate::keywords::Early;
+use crate::plan::{FALSE, NONE, NodeId, Plan};
+use crate::value::Value;
+
+/// A literal, or a part of one.
+#[derive(Debug)]
+pub(super) enum Literal {
+    /// Null, a boolean, a number or a string.
+    Scalar(Value),
+    /// By position.
+    Array(Box<[u32]>),
+    /// By name.
+    Object(Box<[(Box<str>, u32)]>),
+}
+
+/// The literals of one keyword.
+#[derive(Debug, Default)]
+pub(super) struct Allowed {
+    pub(super) strings: Vec<Box<str>>,
+    /// Of every kind.
+    pub(super) all: Vec<u32>,
+}
+
+/// What an object rule allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Members {
+    /// Members that can fail by their value; [`NONE`] where a name not yet seen may fail by itself.
+    pub(super) constrained: u32,
+    /// Most members that can stand in it.
+    pub(super) most: usize,
+}
+
+/// Tables beside a plan.
+#[derive(Debug)]
+pub struct Facts {
+    pub(super) literals: Vec<Literal>,
+    /// By position of the check in [`Plan::checks`].
+    pub(super) allowed: HashMap<u32, Allowed>,
+    /// By position of the rule in [`Plan::objects`].
+    pub(super) members: Box<[Members]>,
+}
+
+impl Facts {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut facts = Self { literals: Vec::new(), allowed: HashMap::new(), members: Box::default() };
+        for (at, check) in (0..).zip(&plan.checks) {
+            let Early::Literals(values) = check.rule.early() else { continue };
+            let mut allowed = Allowed::default();
+            for value in values {
+                if value.kind() == Kind::String {
+                    allowed.strings.push(value.text().into());
+                }
+                allowed.all.push(facts.flatten(value));
+            }
+            facts.allowed.insert(at, allowed);
+        }
+        facts.members = plan
+            .objects
+            .iter()
+            .map(|rule| {
+                let properties = plan.properties_of(rule);
+                let is_free = |node: NodeId| plan.node(node).is_free();
+                let open = is_free(rule.additional) && rule.patterns.iter().all(|(_, node)| is_free(*node));
+                let constrained =
+                    properties.iter().filter(|property| is_constrained(plan, property.declared)).count();
+                let names = properties.iter().filter(|property| property.types != 0).count();
+                let closed = rule.additional == FALSE && rule.patterns.is_empty();
+                Members {
+                    constrained: if open { u32::try_from(constrained).unwrap_or(NONE) } else { NONE },
+                    most: if closed { names.min(rule.max) } else { rule.max },
+                }
+            })
+            .collect();
+        facts
+    }
+
+    fn flatten(&mut self, value: &Value) -> u32 {
+        let literal = match value {
+            Value::Array(items) => Literal::Array(items.iter().map(|item| self.flatten(item)).collect()),
+            Value::Object(members) => Literal::Object(
+                members.iter().map(|(name, item)| (name.clone(), self.flatten(item))).collect(),
+            ),
+            scalar => Literal::Scalar(scalar.clone()),
+        };
+        self.literals.push(literal);
+        u32::try_from(self.literals.len() - 1).unwrap_or(NONE)
+    }
+}
+
+/// Can a member fail by its value?
+pub(super) fn is_constrained(plan: &Plan, declared: NodeId) -> bool {
+    declared != NONE && !plan.node(declared).is_free()
+}

@@ -1,0 +1,505 @@
+//! The verdict while the text arrives: failed, open or certain, at the earliest byte that decides it.
+//!
+//! A listener of the tokenizer, beside whoever builds the value. Each schema at work on a value that is still arriving
+//! is a [`cell::Cell`]; the cells of the open containers and of the value at hand form a stack. A part that a keyword
+//! cannot follow stays open: the verdict here is never wrong, and the ordinary driver has the last word.
+
+mod capture;
+mod cell;
+mod expand;
+mod facts;
+mod items;
+mod members;
+mod report;
+mod settle;
+mod text;
+
+use std::collections::HashMap;
+use std::hash::RandomState;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
+
+use crate::drivers::check::Checker;
+use crate::instance::{Kind, kinds};
+use crate::issue::{Name, SchemaStep, Step};
+use crate::json::Number as Written;
+use crate::json::sink::{self, Literal};
+use crate::number::Number;
+use crate::plan::Plan;
+use crate::value::Value;
+
+use capture::Capture;
+use cell::{Cell, Fault, NOBODY, Part, Via};
+
+pub use cell::Status;
+pub use facts::Facts;
+pub use report::Found;
+
+/// Cells of one value; a schema that needs more stays undecided there.
+const MOST_HERE: usize = 4_096;
+/// Cells of a whole stack.
+const MOST_CELLS: usize = 1 << 18;
+
+/// What all parts of a run look up.
+#[derive(Clone, Copy)]
+struct Context<'p> {
+    plan: &'p Plan,
+    facts: &'p Facts,
+}
+
+/// A schema that the value to come must satisfy.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    part: Part,
+    parent: u32,
+    via: Via,
+}
+
+/// Items of an array whose items must differ. The hash is keyed: items chosen to collide do not.
+#[derive(Debug, Default)]
+struct Seen {
+    keys: RandomState,
+    by_hash: HashMap<u64, Vec<usize>>,
+}
+
+/// An open container.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Frame {
+    is_object: bool,
+    /// Its cells.
+    start: u32,
+    end: u32,
+    /// Members or items that have begun.
+    count: usize,
+    /// Where its newest name begins in the path.
+    path_at: usize,
+    /// Sets of items seen that others had made.
+    uniques: usize,
+    /// One of its cells may refuse a name before it ends.
+    narrows: bool,
+    /// Members that may stand in it before a cell objects to one more.
+    room: usize,
+    /// One of its cells judges names as strings.
+    judges_names: bool,
+    /// One of its cells waits for the present member's value alone.
+    settles: bool,
+    /// Its names, where a cell must see them again.
+    names: Option<Vec<Box<str>>>,
+}
+
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Run {
+    cells: Vec<Cell>,
+    frames: Vec<Frame>,
+    next: Vec<Next>,
+    found: Vec<Found>,
+    /// The newest names of the open objects, one behind the other.
+    path: String,
+    /// The name at hand, as far as it has come.
+    key: String,
+    /// The kind of the value at hand, as far as its first byte tells.
+    kind: Kind,
+    in_key: bool,
+    in_string: bool,
+    /// The name at hand stands in the path.
+    named: bool,
+    /// The violations that show the name at hand as far as it had come.
+    cut_names: Vec<usize>,
+    /// Where the cells of the value at hand begin.
+    value_start: usize,
+    text: text::Text,
+    capture: Capture,
+    uniques: Vec<Seen>,
+    repeats: bool,
+}
+
+/// A run of a plan over a text that is still arriving.
+#[derive(Debug)]
+pub struct Follower<H> {
+    host: Arc<H>,
+    run: Run,
+}
+
+/// What holds a plan for as long as a stream runs it: the plan itself, or what its host keeps beside it.
+pub trait Holds {
+    /// The plan.
+    fn plan(&self) -> &Plan;
+}
+
+impl Holds for Plan {
+    fn plan(&self) -> &Plan {
+        self
+    }
+}
+
+fn kinds_of(value: &Value) -> u8 {
+    crate::keywords::enum_::kinds_of(value)
+}
+
+macro_rules! with {
+    ($this:ident, $x:ident) => {
+        let plan = $this.host.plan();
+        let $x = Context { plan, facts: plan.early.get_or_init(|| Facts::of(plan)) };
+    };
+}
+
+impl<H: Holds> Follower<H> {
+    /// Before the first byte.
+    pub fn new(host: Arc<H>) -> Self {
+        Self { host, run: Run::new() }
+    }
+
+    /// What is known of the whole value.
+    pub fn status(&self) -> Status {
+        match self.run.cells.first() {
+            _ if self.run.repeats => Status::Failed,
+            Some(root) => root.status,
+            None => Status::Open,
+        }
+    }
+
+    /// The violations that are certain, in the order in which they became so.
+    pub fn found(&self) -> &[Found] {
+        &self.run.found
+    }
+
+    /// Did a name stand twice in its object?
+    pub fn repeats(&self) -> bool {
+        self.run.repeats
+    }
+
+    /// Who holds the plan.
+    pub fn host(&self) -> &Arc<H> {
+        &self.host
+    }
+
+    /// Places in the schema of the branches of `anyOf` and `oneOf` that are not excluded for the open value at a path
+    /// (the tokens of a JSON Pointer); None where no open value stands there.
+    pub fn live_branches(&self, path: &[Step]) -> Option<Vec<Vec<SchemaStep>>> {
+        let run = &self.run;
+        with!(self, x);
+        if path.is_empty() {
+            // The root's cells stay when it has ended.
+            let end = run.frames.first().map_or(run.cells.len(), |frame| frame.end as usize);
+            return Some(run.live_branches(x, 0..u32::try_from(end).unwrap_or(0)));
+        }
+        let here = run.open_path();
+        if path.len() > here.len() || !path.iter().zip(&here).all(|(token, step)| is_at(token, step)) {
+            return None;
+        }
+        let range = match run.frames.get(path.len()) {
+            Some(frame) => frame.start..frame.end,
+            None => u32::try_from(run.value_start).ok()?..u32::try_from(run.cells.len()).ok()?,
+        };
+        Some(run.live_branches(x, range))
+    }
+
+    /// The name that has just ended at `end` stands in its object already.
+    pub fn repeated_key(&mut self, key: &str, end: usize) {
+        self.run.repeated(end - 1, key);
+    }
+
+    /// See [`sink::Sink`], whose events these are.
+    pub fn value_begin(&mut self, kind: sink::Kind, at: usize) {
+        with!(self, x);
+        self.run.value_begin(x, kind, at);
+    }
+    /// See [`sink::Sink`].
+    pub fn comma(&mut self, at: usize) {
+        with!(self, x);
+        if self.run.frames.last().is_some_and(|frame| frame.is_object) {
+            self.run.promise_member(x, at);
+        } else {
+            self.run.promise_item(x, at);
+        }
+    }
+    /// See [`sink::Sink`].
+    pub fn escape_begin(&mut self, at: usize) {
+        self.escape_narrowed(&(0..=u32::from(char::MAX)), at);
+    }
+    /// See [`sink::Sink`].
+    pub fn escape_narrowed(&mut self, characters: &RangeInclusive<u32>, at: usize) {
+        with!(self, x);
+        if !self.run.in_string && self.run.frames.last().is_some_and(|frame| frame.narrows) {
+            if !self.run.in_key {
+                self.run.begin_name(x, at);
+            }
+            self.run.name_goes_on(x, characters, at);
+        }
+        if self.run.in_string || self.run.in_key {
+            self.run.text_goes_on(x, characters, at);
+        }
+    }
+    /// See [`sink::Sink`].
+    #[inline]
+    pub fn key_text(&mut self, piece: &str, from: &Range<usize>) {
+        if piece.is_empty() || !self.run.frames.last().is_some_and(|frame| frame.narrows) {
+            return;
+        }
+        with!(self, x);
+        if !self.run.in_key {
+            self.run.begin_name(x, from.start);
+        }
+        self.run.name_piece(x, piece, |end| text::place(piece, from, end));
+        if self.run.cells.len() > self.run.value_start {
+            self.run.text_piece(x, piece, from);
+        }
+    }
+    /// See [`sink::Sink`].
+    #[inline]
+    ///
+    /// Answers whether the name stood in its object before, where a schema knows the name.
+    pub fn key(&mut self, key: &str, end: usize) -> Option<bool> {
+        with!(self, x);
+        if self.run.frames.last().is_some_and(|frame| frame.judges_names) {
+            if !self.run.in_key {
+                self.run.begin_name(x, end - 1);
+            }
+            self.run.text_end(x, end - 1);
+            self.run.cells.truncate(self.run.value_start);
+        }
+        self.run.in_key = true;
+        let repeats = self.run.name_end(x, key, end - 1);
+        self.run.in_key = false;
+        self.run.key.clear();
+        self.run.cut_names.clear();
+        if self.run.capture.is_active() {
+            self.run.capture.key(key);
+        }
+        repeats
+    }
+    /// See [`sink::Sink`].
+    pub fn container_begin(&mut self, is_object: bool) {
+        with!(self, x);
+        self.run.container_begin(x, is_object);
+    }
+    /// See [`sink::Sink`].
+    pub fn container_end(&mut self, end: usize) {
+        with!(self, x);
+        self.run.container_end(x, end - 1);
+    }
+    /// See [`sink::Sink`].
+    pub fn string_begin(&mut self) {
+        with!(self, x);
+        self.run.in_string = true;
+        self.run.text_begin(x);
+    }
+    /// See [`sink::Sink`].
+    #[inline]
+    pub fn string_text(&mut self, piece: &str, from: &Range<usize>) {
+        if self.run.cells.len() > self.run.value_start || self.run.capture.is_active() {
+            with!(self, x);
+            self.run.text_piece(x, piece, from);
+        }
+    }
+    /// See [`sink::Sink`].
+    pub fn string_end(&mut self, end: usize) {
+        with!(self, x);
+        self.run.in_string = false;
+        self.run.text_end(x, end - 1);
+        let kept = self.run.capture.is_active().then(|| Value::String(self.run.text.kept.as_str().into()));
+        self.run.value_end(x, kept, end - 1);
+    }
+    /// See [`sink::Sink`].
+    #[inline]
+    pub fn string(&mut self, text: &str, from: &Range<usize>) {
+        with!(self, x);
+        if self.run.cells.len() > self.run.value_start && !self.run.text_whole(x, text, from.end) {
+            self.run.text_begin(x);
+            self.run.text_piece(x, text, from);
+            self.run.text_end(x, from.end);
+        }
+        let kept = self.run.capture.is_active().then(|| Value::String(text.into()));
+        self.run.value_end(x, kept, from.end);
+    }
+    /// See [`sink::Sink`].
+    #[inline]
+    pub fn number(&mut self, number: Written<'_>, end: usize) {
+        if self.run.cells.len() == self.run.value_start && !self.run.capture.is_active() {
+            return;
+        }
+        with!(self, x);
+        let value = Value::Number(match number {
+            Written::Integer(value) => Number::Int(value),
+            Written::Float(value) => Number::Float(value),
+            Written::BigInteger(digits) => {
+                Number::parse_exact(digits).unwrap_or(Number::Float(f64::INFINITY))
+            }
+        });
+        self.run.scalar(x, &value, end);
+        self.run.value_end(x, Some(value), end);
+    }
+    /// See [`sink::Sink`].
+    pub fn literal(&mut self, literal: Literal, end: usize) {
+        with!(self, x);
+        self.run.value_end(x, Some(value_of(literal)), end - 1);
+    }
+}
+
+/// Does a token of a JSON Pointer lead along a step?
+fn is_at(token: &Step, step: &Step) -> bool {
+    match (token, step) {
+        (Step::Key(Name::Text(text)), Step::Index(index)) => **text == *index.to_string(),
+        _ => token == step,
+    }
+}
+
+fn value_of(literal: Literal) -> Value {
+    match literal {
+        Literal::Null => Value::Null,
+        word => Value::Bool(word == Literal::True),
+    }
+}
+
+impl Run {
+    fn new() -> Self {
+        Self {
+            cells: Vec::new(),
+            frames: Vec::new(),
+            next: Vec::new(),
+            found: Vec::new(),
+            path: String::new(),
+            key: String::new(),
+            kind: Kind::Null,
+            in_key: false,
+            in_string: false,
+            named: false,
+            cut_names: Vec::new(),
+            value_start: 0,
+            text: text::Text::default(),
+            capture: Capture::default(),
+            uniques: Vec::new(),
+            repeats: false,
+        }
+    }
+
+    fn value_begin(&mut self, x: Context<'_>, kind: sink::Kind, at: usize) {
+        let (bits, kind_so_far) = match kind {
+            sink::Kind::Object => (kinds::OBJECT, Kind::Object),
+            sink::Kind::Array => (kinds::ARRAY, Kind::Array),
+            sink::Kind::String => (kinds::STRING, Kind::String),
+            sink::Kind::Number => (kinds::NUMBER, Kind::Float),
+            sink::Kind::Literal(Literal::Null) => (kinds::NULL, Kind::Null),
+            sink::Kind::Literal(_) => (kinds::BOOL, Kind::Bool),
+        };
+        self.kind = kind_so_far;
+        let literal = if let sink::Kind::Literal(word) = kind { Some(value_of(word)) } else { None };
+        let in_object = match self.frames.last() {
+            Some(frame) if frame.is_object => true,
+            Some(frame) => {
+                if frame.count == 0 {
+                    self.promise_item(x, at);
+                }
+                self.next_item(x);
+                false
+            }
+            None => {
+                self.value_start = 0;
+                self.push(Part::Node(x.plan.root), NOBODY, Via::Here, 0, true);
+                self.expand_from(x, 0, bits, literal.as_ref(), at);
+                return;
+            }
+        };
+        self.begin(x, bits, literal.as_ref(), at);
+        if in_object {
+            self.settle_members(x, at);
+        }
+    }
+
+    fn container_begin(&mut self, x: Context<'_>, is_object: bool) {
+        let here = &self.cells[self.value_start..];
+        let bit = report::bit(is_object);
+        let keeps = here.iter().any(|cell| match cell.part {
+            Part::Unique(_) => true,
+            Part::Whole(check) => x.plan.checks[check as usize].kinds & bit != 0,
+            _ => false,
+        });
+        let uniques = here.iter().filter(|cell| matches!(cell.part, Part::Unique(_))).count();
+        if keeps || self.capture.is_active() {
+            self.capture.begin(is_object);
+        }
+        let frame = Frame {
+            is_object,
+            start: u32::try_from(self.value_start).unwrap_or(0),
+            end: u32::try_from(self.cells.len()).unwrap_or(0),
+            count: 0,
+            path_at: self.path.len(),
+            uniques: self.uniques.len() - uniques,
+            narrows: is_object && self.narrows(x),
+            room: if is_object { self.room(x) } else { usize::MAX },
+            judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
+            settles: false,
+            names: (is_object && self.wants_names(x)).then(Vec::new),
+        };
+        self.frames.push(frame);
+        self.value_start = self.cells.len();
+    }
+
+    fn container_end(&mut self, x: Context<'_>, at: usize) {
+        let Some(frame) = self.frames.last() else { return };
+        let (start, end, count, is_object, uniques) =
+            (frame.start, frame.end, frame.count, frame.is_object, frame.uniques);
+        let path_at = frame.path_at;
+        let kept = if self.capture.is_active() { self.capture.end() } else { None };
+        // The keyword's branches before the schemas that they belong to.
+        for index in (start..end).rev() {
+            if !self.cells[index as usize].looks() {
+                continue;
+            }
+            if let (Part::Whole(check), Some(value)) = (self.cells[index as usize].part, &kept) {
+                let mut checker = Checker::new(x.plan, self.frames.len() - 1);
+                checker.scope = self.scope_of(x, index);
+                if x.plan.checks[check as usize].rule.check(&mut checker, value) {
+                    self.pass(x, index, at);
+                } else {
+                    self.fail(x, index, Fault::Whole, at);
+                }
+                continue;
+            }
+            if is_object {
+                self.members_end(x, index, count, at);
+            } else {
+                self.items_end(x, index, count, at);
+            }
+            self.close(x, index, at);
+        }
+        self.frames.pop();
+        self.path.truncate(path_at);
+        self.uniques.truncate(uniques);
+        self.value_start = start as usize;
+        self.value_end(x, kept, at);
+    }
+
+    /// The value at hand is whole.
+    #[inline]
+    fn value_end(&mut self, x: Context<'_>, kept: Option<Value>, at: usize) {
+        if self.frames.is_empty() {
+            return;
+        }
+        self.cells.truncate(self.value_start);
+        if self.capture.is_active()
+            && let Some(value) = kept
+        {
+            self.capture.add(value);
+            self.item_kept(x, at);
+        }
+    }
+
+    fn open_path(&self) -> Vec<Step> {
+        self.frames
+            .iter()
+            .enumerate()
+            .filter(|(_, frame)| frame.count > 0)
+            .map(|(at, frame)| {
+                let end = self.frames.get(at + 1).map_or(self.path.len(), |next| next.path_at);
+                if frame.is_object {
+                    Step::key(&self.path[frame.path_at..end])
+                } else {
+                    Step::Index(frame.count - 1)
+                }
+            })
+            .collect()
+    }
+}
