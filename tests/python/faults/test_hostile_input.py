@@ -1,4 +1,4 @@
-"""Hostile data, texts and schemas are answered or refused with our own errors, in bounded time, also on small stacks."""
+"""Hostile data, texts and schemas are answered or refused with our own errors, in bounded time, on any stack."""
 
 import decimal
 import json
@@ -101,8 +101,6 @@ def test_deep_data(schema):
     validator = Validator(schema)
     for value in (nest(200_000), nest(200_000, lambda x: {"a": x})):
         assert not everything(validator, value)
-        while value:  # what Python's own deallocation makes of it is not the point
-            value = value[0] if isinstance(value, list) else value["a"]
     for text in ("[" * 200_000 + "]" * 200_000, b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "[" * 200_000):
         assert not everything(validator, text=text)
 
@@ -164,7 +162,10 @@ CIRCLES = [
     {"$dynamicAnchor": "x", "$dynamicRef": "#x"},
     {"$schema": DRAFT2019, "$recursiveRef": "#"},
     {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
-    {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b", "minLength": 1}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}},
+    {
+        "$ref": "#/$defs/a",
+        "$defs": {"a": {"$ref": "#/$defs/b", "minLength": 1}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}},
+    },
 ]
 
 
@@ -264,7 +265,10 @@ def test_recursive_schemas_on_nested_data(schema, dynamic):
 
 def test_merging_does_not_blow_up():
     def layer(n):
-        return {"properties": {f"a{n}": {"type": "string"}, "s": {"minLength": n}}, "additionalProperties": {"maxLength": n}}
+        return {
+            "properties": {f"a{n}": {"type": "string"}, "s": {"minLength": n}},
+            "additionalProperties": {"maxLength": n},
+        }
 
     schema = {"type": "object"}
     for n in range(60):
@@ -297,7 +301,9 @@ def test_patterns_that_backtrack_for_ever(pattern):
         everything(validator, text=json.dumps({text: 1}))
 
 
-@pytest.mark.parametrize("pattern", ["a{1000}{1000}{1000}", "(" * 5000 + ")" * 5000, "[" * 5000, "a|" * 100_000, "\\p{L}{500}{50}"])
+@pytest.mark.parametrize(
+    "pattern", ["a{1000}{1000}{1000}", "(" * 5000 + ")" * 5000, "[" * 5000, "a|" * 100_000, "\\p{L}{500}{50}"]
+)
 def test_patterns_that_are_large(pattern):
     validator = verdict(Validator, {"pattern": pattern})
     if validator != "SchemaError":
@@ -385,28 +391,47 @@ MANY = 100_000
 NUMBERED = {f"p{n}": n for n in range(MANY)}
 
 
+def each(value):
+    return {name: value for name in NUMBERED}  # noqa: C420 - one object in many places is the point
+
+
 LARGE = {
     "unique objects": lambda: ({"uniqueItems": True}, [{"a": n, "b": {"c": [n]}} for n in range(MANY)]),
     "two objects": lambda: ({"uniqueItems": True}, [NUMBERED, dict(reversed(NUMBERED.items()))]),
     "const": lambda: ({"const": NUMBERED}, dict(reversed(NUMBERED.items()))),
     "enum of strings": lambda: ({"items": {"enum": list(NUMBERED)}}, list(NUMBERED)),
     "enum of numbers": lambda: ({"items": {"enum": list(range(MANY))}}, list(range(MANY))),
-    "enum of objects": lambda: ({"items": {"enum": [{"a": n} for n in range(20_000)]}}, [{"a": n} for n in range(20_000)]),
-    "properties": lambda: ({"properties": dict.fromkeys(NUMBERED, {"type": "integer"}), "required": list(NUMBERED)}, NUMBERED),
-    "wrong properties": lambda: ({"properties": dict.fromkeys(NUMBERED, {"type": "null"})}, NUMBERED),
+    "enum of objects": lambda: (
+        {"items": {"enum": [{"a": n} for n in range(20_000)]}},
+        [{"a": n} for n in range(20_000)],
+    ),
+    "properties": lambda: (
+        {"properties": each({"type": "integer"}), "required": list(NUMBERED)},
+        NUMBERED,
+    ),
+    "wrong properties": lambda: ({"properties": each({"type": "null"})}, NUMBERED),
     "missing properties": lambda: ({"required": [*NUMBERED, "z"]}, NUMBERED),
     "few of many": lambda: ({"properties": dict.fromkeys([f"p{n}" for n in range(0, MANY, 4)], True)}, NUMBERED),
     "other names": lambda: ({"properties": dict.fromkeys([f"q{n}" for n in range(0, MANY, 4)], True)}, NUMBERED),
     "defaults": lambda: ({"properties": {name: {"default": n} for name, n in NUMBERED.items()}}, {}),
     "defaults there": lambda: ({"properties": {name: {"default": n} for name, n in NUMBERED.items()}}, NUMBERED),
-    "defaults below": lambda: ({"additionalProperties": {"properties": {"z": {"default": 1}}}}, dict.fromkeys(NUMBERED, {})),
+    "defaults below": lambda: (
+        {"additionalProperties": {"properties": {"z": {"default": 1}}}},
+        each({}),
+    ),
     "defaults behind": lambda: ({"anyOf": [{"properties": {name: {"default": 1} for name in NUMBERED}}]}, NUMBERED),
     "names required": lambda: ({"dependentRequired": {f"p{n}": [f"p{n + 1}"] for n in range(20_000)}}, NUMBERED),
     "names applied": lambda: ({"dependentSchemas": {f"p{n}": {"minProperties": 1} for n in range(20_000)}}, NUMBERED),
-    "unevaluated": lambda: ({"allOf": [{"properties": dict.fromkeys(NUMBERED, True)}], "unevaluatedProperties": False}, NUMBERED),
-    "nulls": lambda: ({"properties": dict.fromkeys(NUMBERED, {"type": "integer"})}, dict.fromkeys(NUMBERED)),
+    "unevaluated": lambda: (
+        {"allOf": [{"properties": dict.fromkeys(NUMBERED, True)}], "unevaluatedProperties": False},
+        NUMBERED,
+    ),
+    "nulls": lambda: ({"properties": each({"type": "integer"})}, dict.fromkeys(NUMBERED)),
     "texts": lambda: ({"items": {"type": "array"}}, ["[1]"] * MANY),
-    "branches": lambda: ({"anyOf": [{"required": ["k"], "properties": {"k": {"const": f"v{n}"}}} for n in range(10_000)]}, {"k": "z"}),
+    "branches": lambda: (
+        {"anyOf": [{"required": ["k"], "properties": {"k": {"const": f"v{n}"}}} for n in range(10_000)]},
+        {"k": "z"},
+    ),
     "numbers": lambda: ({"oneOf": [{"const": n} for n in range(10_000)]}, 10_000),
 }
 
@@ -421,7 +446,7 @@ def test_large_data_and_schemas(make):
 def test_names_that_differ_in_the_middle_alone():
     names = [f"aaaaaaaa{n:07d}bbbbbbbb" for n in range(MANY)]
     value = dict.fromkeys(names, 1)
-    assert everything(verdict(Validator, {"properties": dict.fromkeys(names, {"type": "integer"})}), value)
+    assert everything(verdict(Validator, {"properties": {name: {"type": "integer"} for name in names}}), value)
     assert everything(verdict(Validator, {"items": {"enum": names}}), names)
 
 
@@ -438,15 +463,24 @@ def quickest(work):
     "make",
     {
         "unique": lambda n: (Validator({"uniqueItems": True}).is_valid, [{"a": i} for i in range(n)]),
-        "missing": lambda n: (Validator({"required": [f"p{i}" for i in range(n)]}).issues, {f"p{i}": 1 for i in range(n - 1)}),
+        "missing": lambda n: (
+            Validator({"required": [f"p{i}" for i in range(n)]}).issues,
+            {f"p{i}": 1 for i in range(n - 1)},
+        ),
         "defaults": lambda n: (
             Validator({"additionalProperties": {"properties": {"z": {"default": 1}}}}).validate,
             {f"p{i}": {} for i in range(n)},
         ),
-        "equal": lambda n: (Validator({"const": {f"p{i}": i for i in range(n)}}).is_valid, {f"p{i}": i for i in range(n)}),
+        "equal": lambda n: (
+            Validator({"const": {f"p{i}": i for i in range(n)}}).is_valid,
+            {f"p{i}": i for i in range(n)},
+        ),
         "references": lambda n: (
             Validator,
-            {"$defs": {f"d{i}": {"type": "string"} for i in range(n)}, "allOf": [{"$ref": f"#/$defs/d{i}"} for i in range(n)]},
+            {
+                "$defs": {f"d{i}": {"type": "string"} for i in range(n)},
+                "allOf": [{"$ref": f"#/$defs/d{i}"} for i in range(n)],
+            },
         ),
     }.values(),
     ids=["unique", "missing", "defaults", "equal", "references"],
@@ -609,9 +643,7 @@ def test_defaults_in_recursive_schemas_end():
 
 
 def test_repair_of_nested_choices():
-    branches = [
-        {"type": "object", "properties": {"a": R, "k": {"const": n}}, "required": ["k"]} for n in range(3)
-    ]
+    branches = [{"type": "object", "properties": {"a": R, "k": {"const": n}}, "required": ["k"]} for n in range(3)]
     validator = Validator({"anyOf": [*branches, {"type": "integer"}]})
     for kind in (1, 5):
         everything(validator, nest(100, lambda x, kind=kind: {"a": x, "k": kind}, "x"))

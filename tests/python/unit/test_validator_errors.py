@@ -31,11 +31,16 @@ OBJECT = {
     },
     "additionalProperties": False,
     "dependentRequired": {"text": ["other"]},
-    "$defs": {"a/b": {"type": "object", "properties": {"k": {"$ref": "#/$defs/leaf"}}, "required": ["k"]}, "leaf": {"type": "integer"}},
+    "$defs": {
+        "a/b": {"type": "object", "properties": {"k": {"$ref": "#/$defs/leaf"}}, "required": ["k"]},
+        "leaf": {"type": "integer"},
+    },
 }
 VALUES = st.recursive(
     st.sampled_from([SECRET, SECRET * 3, 987654321, 9876.54321, True, None]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "text", "list"]), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "text", "list"]), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 MEMBERS = st.dictionaries(st.sampled_from([*OBJECT["properties"], "surplus"]), VALUES, max_size=5)
@@ -192,7 +197,21 @@ def test_broken_keywords_are_refused_with_their_place(dialect, keyword, value):
 
 # ------------------------------------------------------------------------------------------ broken text
 
-TEXTS = ["[1,]", "{", '{"a" 1}', "[1 2]", '"a\nb"', "[1]x", "01", '{"a":1,}', "é", '["é", x]', '{"é":1 "b"}', "[\n1,\n x]", ""]
+TEXTS = [
+    "[1,]",
+    "{",
+    '{"a" 1}',
+    "[1 2]",
+    '"a\nb"',
+    "[1]x",
+    "01",
+    '{"a":1,}',
+    "é",
+    '["é", x]',
+    '{"é":1 "b"}',
+    "[\n1,\n x]",
+    "",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -27,7 +27,9 @@ NUMBERS = st.one_of(
     st.integers(),
     st.floats(allow_nan=False, allow_infinity=False),
 )
-LEAVES = st.one_of(st.none(), st.booleans(), NUMBERS, st.sampled_from(["", "a", "é", "𝒳", "2024-01-01", "[1]"]), st.text())
+LEAVES = st.one_of(
+    st.none(), st.booleans(), NUMBERS, st.sampled_from(["", "a", "é", "𝒳", "2024-01-01", "[1]"]), st.text()
+)
 DATA = st.recursive(
     LEAVES,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
