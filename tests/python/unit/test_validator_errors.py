@@ -1,4 +1,4 @@
-"""What errors say: the place in data and schema, no value of the data, bounded length; schemas refused with their place."""
+"""What errors say: the place, no value of the data, bounded length; and where schemas and texts are broken."""
 
 import copy
 import json
@@ -54,8 +54,8 @@ def tree(issues):
 
 
 def at(document, pointer):
-    for token in pointer.split("/")[1:]:
-        token = token.replace("~1", "/").replace("~0", "~")
+    for escaped in pointer.split("/")[1:]:
+        token = escaped.replace("~1", "/").replace("~0", "~")
         document = document[int(token)] if isinstance(document, list) else document[token]
     return document
 
