@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from toolhead import ToolRunner, ValidationError, create_tool
-from toolhead.runs import arguments as module
 from toolhead.runs.arguments import ArgumentStream
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}, "required": ["n"]}
@@ -84,13 +83,14 @@ async def test_a_display_with_transforms_sees_no_reason(tool: Any):
     assert "Expected" in json.dumps(told.to_dict(view="raw"))
 
 
-def test_what_repair_may_mend_is_no_verdict(tool: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "MENDABLE_KEYWORDS", frozenset({"maximum"}))
+def test_what_repair_may_mend_is_no_verdict():
+    schema = {"type": "object", "properties": {"n": {"type": "array"}}}
+    tool = create_tool(id="count", description="Counts", input_schema=schema)
     stream = ArgumentStream(tool)
-    assert [stream.push(text) for text in ('{"n":', " 99")] == [False, False]
+    assert [stream.push(text) for text in ('{"n":', ' "[9', ']"}')] == [False, False, False]
     assert stream.rejection == []
     stream = ArgumentStream(tool.replace(repair_input=False))
-    assert [stream.push(text) for text in ('{"n":', " 99", "}")] == [False, True, False]
+    assert [stream.push(text) for text in ('{"n":', ' "[9', ']"}')] == [False, True, False]
 
 
 def test_broken_text_is_kept_whole_for_the_call_path():
