@@ -147,6 +147,5 @@ PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
         "data-tool-call-suspended", "toolCallId", "toolName", "suspendPayload", "resumeSchema"
     ),
     "tool-output": _data("data-tool-output", "toolCallId", "toolName", "output"),
-    "tool-input-rejected": _data("data-tool-input-rejected", "toolCallId", "toolName", "offset", "issues"),
 }
 """What each type of chunk becomes; the others say nothing to a user."""

@@ -51,21 +51,17 @@ enum What {
 }
 
 impl Issue {
-    pub(crate) fn found(
-        py: Python<'_>,
-        compiled: &Arc<Compiled>,
-        issue: CoreIssue<PyValue<'_>>,
-    ) -> PyResult<Py<Self>> {
+    pub(crate) fn found(py: Python<'_>, compiled: &Arc<Compiled>, issue: Owned<'_>) -> PyResult<Py<Self>> {
         let mut causes = Vec::with_capacity(issue.causes.len());
         for branch in issue.causes {
             let branch: PyResult<Vec<_>> =
                 branch.into_iter().map(|cause| Self::found(py, compiled, cause)).collect();
             causes.push(branch?);
         }
-        let kind = issue.value.kind();
+        let (value, kind) = issue.value;
         let new = Self {
             path: issue.path,
-            value: issue.value.0.to_bound(py).unbind(),
+            value: value.unbind(),
             causes,
             offset: None,
             mends: false,
@@ -344,12 +340,29 @@ pub(crate) fn _restore_issue(
     Ok(Issue { offset, ..issue })
 }
 
+/// An issue that owns the value that failed, with its kind.
+type Owned<'py> = CoreIssue<(Bound<'py, PyAny>, Kind)>;
+
+fn owned<'py>(py: Python<'py>, issue: CoreIssue<PyValue<'_>>) -> Owned<'py> {
+    let own = |branch: Vec<CoreIssue<_>>| branch.into_iter().map(|cause| owned(py, cause)).collect();
+    CoreIssue {
+        path: issue.path,
+        schema_path: issue.schema_path,
+        keyword: issue.keyword,
+        value: (issue.value.0.to_bound(py), issue.value.kind()),
+        detail: issue.detail,
+        causes: issue.causes.into_iter().map(own).collect(),
+    }
+}
+
 /// The issues of a plan's explanation as a Python list.
 pub(crate) fn list<'py>(
     py: Python<'py>,
     compiled: &Arc<Compiled>,
     issues: Vec<CoreIssue<PyValue<'_>>>,
 ) -> PyResult<Bound<'py, PyList>> {
+    // Making an object may run the collector, and that a finaliser of the caller's: the values are owned before.
+    let issues: Vec<_> = issues.into_iter().map(|issue| owned(py, issue)).collect();
     let list = PyList::empty(py);
     for issue in issues {
         list.append(Issue::found(py, compiled, issue)?)?;

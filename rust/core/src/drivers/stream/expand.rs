@@ -3,6 +3,7 @@
 use super::cell::{Cell, Fault, NOBODY, Part, Status, Via};
 use super::facts::Literal;
 use super::{Context, MOST_CELLS, MOST_HERE, Next, Run};
+use crate::drivers::check::Checker;
 use crate::instance::{Instance, Kind, kinds};
 use crate::keywords::Early;
 use crate::plan::{NONE, Node};
@@ -73,20 +74,21 @@ impl Run {
             },
             Part::Values(check) => {
                 let Some(allowed) = x.facts.allowed.get(&check) else { return };
-                let able = |id: &&u32| match &x.facts.literals[**id as usize] {
-                    Literal::Scalar(value) => match literal {
-                        Some(found) => crate::instance::equal(value, found),
-                        None => super::kinds_of(value) & bits != 0,
-                    },
-                    Literal::Array(_) => bits == kinds::ARRAY,
-                    Literal::Object(_) => bits == kinds::OBJECT,
+                let able = match literal {
+                    Some(found) => is_allowed(x, check, found),
+                    None => allowed.kinds & bits != 0,
                 };
-                if !allowed.all.iter().any(|id| able(&id)) {
+                if !able {
                     self.fail(x, cell, Fault::Literal, at);
                 } else if literal.is_some() {
                     self.pass(x, cell, at);
                 } else if bits & kinds::CONTAINER != 0 {
-                    for id in allowed.all.iter().filter(able) {
+                    let of_kind = |id: &&u32| match &x.facts.literals[**id as usize] {
+                        Literal::Scalar(_) => false,
+                        Literal::Array(_) => bits == kinds::ARRAY,
+                        Literal::Object(_) => bits == kinds::OBJECT,
+                    };
+                    for id in allowed.all.iter().filter(of_kind) {
                         self.push(Part::Literal(*id), cell, Via::Here, 0, false);
                     }
                 }
@@ -241,15 +243,21 @@ impl Run {
                     if equal { self.pass(x, cell, at) } else { self.fail(x, cell, Fault::Literal, at) }
                 }
                 Part::Values(check) => {
-                    let equal = x.facts.allowed.get(&check).is_some_and(|allowed| {
-                        allowed.all.iter().any(|id| matches!(&x.facts.literals[*id as usize], Literal::Scalar(literal) if crate::instance::equal(literal, value)))
-                    });
-                    if equal { self.pass(x, cell, at) } else { self.fail(x, cell, Fault::Literal, at) }
+                    if is_allowed(x, check, value) {
+                        self.pass(x, cell, at);
+                    } else {
+                        self.fail(x, cell, Fault::Literal, at);
+                    }
                 }
                 _ => {}
             }
         }
     }
+}
+
+/// Does the `enum` or `const` of a check allow a scalar? Asked of the keyword itself, which has an index.
+fn is_allowed(x: Context<'_>, check: u32, value: &Value) -> bool {
+    x.plan.checks[check as usize].rule.check(&mut Checker::new(x.plan, 0), value)
 }
 
 /// The keyword of a number rule that refuses the number.

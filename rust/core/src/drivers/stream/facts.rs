@@ -26,6 +26,8 @@ pub(super) struct Allowed {
     pub(super) strings: Vec<Box<str>>,
     /// Of every kind.
     pub(super) all: Vec<u32>,
+    /// Their kinds.
+    pub(super) kinds: u8,
 }
 
 /// What an object rule allows.
@@ -57,6 +59,7 @@ impl Facts {
                 if value.kind() == Kind::String {
                     allowed.strings.push(value.text().into());
                 }
+                allowed.kinds |= super::kinds_of(value);
                 allowed.all.push(facts.flatten(value));
             }
             facts.allowed.insert(at, allowed);

@@ -105,6 +105,7 @@ impl Run {
     }
 
     /// Writes a violation down.
+    #[allow(clippy::too_many_lines, reason = "one arm a kind of fault, none of them long")]
     pub(super) fn report(&mut self, x: Context<'_>, why: Why, at: usize) {
         if self.found.len() >= x.plan.limits.issues {
             return;
