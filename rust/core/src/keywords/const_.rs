@@ -8,8 +8,9 @@ use crate::instance::{Instance, Kind, equal, kinds};
 use crate::issue::Detail;
 use crate::plan::{NONE, StringSet};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope, push};
+use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
+use crate::schema::tables::push;
 use crate::value::Value;
 
 /// The one value allowed, where it is no string.

@@ -10,8 +10,9 @@ use crate::instance::{Instance, Kind, equal, hash_value, kinds};
 use crate::issue::Detail;
 use crate::plan::{NONE, StringRule, StringSet};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope, push};
+use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
+use crate::schema::tables::push;
 use crate::value::Value;
 
 /// The allowed values, where some are neither strings nor null.

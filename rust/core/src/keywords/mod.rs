@@ -39,11 +39,12 @@ use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, kinds};
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope, Tables};
+use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::dialect::Draft::{D4, D6, D7, D2019, D2020, V1};
 use crate::schema::dialect::Vocabulary::{self, Applicator, Content, Core, Format, Unevaluated, Validation};
 use crate::schema::dialect::{Dialect, Draft as DraftName};
 use crate::schema::draft::Draft;
+use crate::schema::tables::Tables;
 
 /// Where a keyword's value holds subschemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! `oneOf` (2020-12 Core 10.2.1.3).
 
-use super::any_of::{ByKind, kinds_of};
 use super::{Behaviour, Check, Early, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
@@ -9,16 +8,15 @@ use crate::instance::{Instance, Kind, kinds};
 use crate::issue::Detail;
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope, Tables};
-use crate::schema::discriminator::{Choice, Tags};
+use crate::schema::branches::{Able, Branches};
+use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
+use crate::schema::tables::Tables;
 
 /// Schemas of which exactly one must accept the value.
 #[derive(Clone, Debug)]
 pub struct OneOf {
-    branches: Box<[NodeId]>,
-    by_kind: ByKind,
-    tags: Option<Box<Tags>>,
+    branches: Branches,
 }
 
 /// Compiles a list of schemas.
@@ -28,104 +26,66 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     draft: &mut Draft,
     value: H::Instance,
 ) -> Result<(), SchemaError> {
-    let branches = all_of::schemas(compiler, scope, Keyword::OneOf, value)?;
-    let rule = Rule::OneOf(OneOf { branches, by_kind: ByKind::default(), tags: None });
+    let branches = Branches::new(all_of::schemas(compiler, scope, Keyword::OneOf, value)?);
+    let rule = Rule::OneOf(OneOf { branches });
     draft.checks.push(Check { kinds: kinds::ANY, keyword: Keyword::OneOf, rule });
     Ok(())
 }
 
 impl Behaviour for OneOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        let kind = value.kind();
-        if let Some(only) = self.by_kind.get(kind) {
-            return run.branch(only, value);
-        }
-        if kind == Kind::Object
-            && let Some(tags) = &self.tags
-        {
-            match tags.choose(value) {
-                Choice::Branch(at) => return run.branch(self.branches[at], value),
-                Choice::NoBranch => return false,
-                Choice::Unknown => {}
+        match self.branches.able(value) {
+            Able::Only(branch) => run.branch(branch, value),
+            Able::Nothing => false,
+            Able::Several => {
+                let mut matching = self.branches.nodes.iter().filter(|branch| run.branch(**branch, value));
+                matching.next().is_some() && matching.next().is_none()
             }
         }
-        let mut matched = false;
-        for branch in &self.branches {
-            if run.branch(*branch, value) {
-                if matched {
-                    return false;
-                }
-                matched = true;
-            }
-        }
-        matched
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
-        let matches = self.branches.iter().filter(|branch| run.accepts(**branch, value)).count();
+        let matches = self.branches.nodes.iter().filter(|branch| run.accepts(**branch, value)).count();
         if matches > 1 {
             run.issue(at, Some(Keyword::OneOf), value, Detail::Matches(matches));
         } else {
-            run.branches(at, Keyword::OneOf, &self.branches, self.tags.as_deref(), value);
+            run.branches(at, Keyword::OneOf, &self.branches.nodes, self.branches.tags.as_deref(), value);
         }
     }
 
     fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
-        for branch in &self.branches {
-            if found.accepts(*branch, value) {
-                found.node(*branch, value);
-            }
-        }
+        self.branches.evaluated(found, value);
     }
 
     fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
-        self.branches.iter().for_each(|branch| visit(*branch));
+        self.branches.nodes.iter().for_each(|branch| visit(*branch));
     }
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        // The first branch that accepts the value is the one that was meant; often its kind or its tag tells.
-        let chosen = match (self.by_kind.get(value.kind()), &self.tags) {
-            (Some(only), _) => Some(only),
-            (None, Some(tags)) if value.kind() == Kind::Object => match tags.choose(value) {
-                Choice::Branch(at) => Some(self.branches[at]),
-                Choice::NoBranch => return,
-                Choice::Unknown => None,
-            },
-            _ => None,
-        };
-        match chosen {
-            Some(branch) if run.branch(branch, value) => visit(branch),
-            Some(_) => {}
-            None => {
-                if let Some(branch) = self.branches.iter().find(|branch| run.branch(**branch, value)) {
-                    visit(*branch);
-                }
-            }
-        }
+        self.branches.applied(run, value, visit);
     }
 
     fn alternatives(&self) -> Option<&[NodeId]> {
-        Some(&self.branches)
+        Some(&self.branches.nodes)
     }
 
     fn sole(&self, kind: Kind) -> Option<NodeId> {
-        self.by_kind.get(kind)
+        self.branches.sole(kind)
     }
 
     fn sort_branches(&mut self, tables: &Tables) {
-        self.by_kind = ByKind::of(&self.branches, &tables.nodes);
-        self.tags = Tags::of(&self.branches, tables);
+        self.branches.sort(tables);
     }
 
     fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
-        kinds_of(&self.branches, nodes)
+        self.branches.accepted_kinds(nodes)
     }
 
     fn heap_size(&self) -> usize {
-        size_of_val(&*self.branches) + self.tags.as_ref().map_or(0, |tags| tags.size())
+        self.branches.heap_size()
     }
 
     fn early(&self) -> Early<'_> {
-        Early::One(&self.branches)
+        Early::One(&self.branches.nodes)
     }
 }

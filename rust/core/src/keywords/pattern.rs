@@ -6,9 +6,10 @@ use crate::instance::{Instance, Kind};
 use crate::issue::Detail;
 use crate::plan::{NONE, StringRule};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope, push};
+use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
 use crate::schema::pattern::Pattern;
+use crate::schema::tables::push;
 
 /// Compiles a pattern's text into the plan.
 pub(crate) fn pattern<'a, H: Host<'a>>(

@@ -7,8 +7,9 @@ use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
 use crate::plan::{FALSE, NONE, ObjectRule, Property, same};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope, push};
+use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::{Draft, ObjectDraft};
+use crate::schema::tables::push;
 use crate::value::Value;
 
 /// Adds a name that an object's keywords mention; its position.

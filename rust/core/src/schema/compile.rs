@@ -9,15 +9,12 @@ use super::SchemaError;
 use super::dialect::{Dialect, Draft as DraftName};
 use super::draft::Draft;
 use super::reference::{References, ResourceId};
+use super::tables::{Mark, Tables, push};
 use super::uri;
 use crate::instance::{Instance, Key, Kind, kinds};
-use crate::keywords::{self, Check, Keyword};
+use crate::keywords::{self, Keyword};
 use crate::limits::Limits;
-use crate::plan::{
-    ArrayRule, FALSE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, StringSet, TRUE,
-};
-use crate::schema::pattern::Pattern;
-use crate::value::Value;
+use crate::plan::{FALSE, Node, NodeId, Plan, TRUE};
 
 /// What the compiler asks of the host whose data holds the schema.
 pub trait Host<'a> {
@@ -102,37 +99,6 @@ impl<I: Copy> Scope<'_, I> {
         let schema_path = self.place.then(keyword.name()).pointer();
         SchemaError { message: message.into(), schema_path, keyword: Some(keyword.name()) }
     }
-}
-
-/// The growing tables of a plan.
-#[derive(Default)]
-pub struct Tables {
-    /// See [`Plan`] for all of them.
-    pub nodes: Vec<Node>,
-    /// Rules for strings.
-    pub strings: Vec<StringRule>,
-    /// Rules for numbers.
-    pub numbers: Vec<NumberRule>,
-    /// Rules for arrays.
-    pub arrays: Vec<ArrayRule>,
-    /// Rules for objects.
-    pub objects: Vec<ObjectRule>,
-    /// Names of objects.
-    pub properties: Vec<Property>,
-    /// Hash tables of objects.
-    pub slots: Vec<u32>,
-    /// Text of names.
-    pub names: String,
-    /// Checks.
-    pub checks: Vec<Check>,
-    /// Patterns.
-    pub patterns: Vec<Pattern>,
-    /// String sets.
-    pub sets: Vec<StringSet>,
-    /// Places of reference targets.
-    pub places: Vec<(NodeId, Box<str>)>,
-    /// Defaults.
-    pub defaults: Vec<(Value, usize)>,
 }
 
 struct Pending<I> {
@@ -592,56 +558,5 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     /// Is `contentEncoding` asserted in this dialect (draft 7 Validation 8)?
     pub fn asserts_content(dialect: Dialect) -> bool {
         dialect.draft == DraftName::D7
-    }
-}
-
-/// Appends to a table; the position.
-pub(crate) fn push<T>(table: &mut Vec<T>, item: T) -> u32 {
-    table.push(item);
-    u32::try_from(table.len() - 1).unwrap_or(u32::MAX)
-}
-
-/// How far the tables had grown.
-struct Mark {
-    lengths: [usize; 11],
-    names: usize,
-    targets: usize,
-    kind_nodes: usize,
-}
-
-impl Mark {
-    fn of(tables: &Tables, targets: usize, kind_nodes: usize) -> Self {
-        let lengths = [
-            tables.nodes.len(),
-            tables.strings.len(),
-            tables.numbers.len(),
-            tables.arrays.len(),
-            tables.objects.len(),
-            tables.properties.len(),
-            tables.slots.len(),
-            tables.checks.len(),
-            tables.patterns.len(),
-            tables.sets.len(),
-            tables.defaults.len(),
-        ];
-        Self { lengths, names: tables.names.len(), targets, kind_nodes }
-    }
-
-    fn rewind(&self, tables: &mut Tables) {
-        let [nodes, strings, numbers, arrays, objects, properties, slots, checks, patterns, sets, defaults] =
-            self.lengths;
-        tables.nodes.truncate(nodes);
-        tables.strings.truncate(strings);
-        tables.numbers.truncate(numbers);
-        tables.arrays.truncate(arrays);
-        tables.objects.truncate(objects);
-        tables.properties.truncate(properties);
-        tables.slots.truncate(slots);
-        tables.checks.truncate(checks);
-        tables.patterns.truncate(patterns);
-        tables.sets.truncate(sets);
-        tables.names.truncate(self.names);
-        tables.places.retain(|(node, _)| (*node as usize) < nodes);
-        tables.defaults.truncate(defaults);
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{NodeId, ObjectRule, StringSet};
-use crate::schema::compile::Tables;
+use crate::schema::tables::Tables;
 
 /// A discriminator.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::SchemaError;
-use super::compile::{Compiler, Host, push};
+use super::compile::{Compiler, Host};
 use super::draft::{Draft, ObjectDraft, can_join_objects, join_numbers, join_strings};
+use super::tables::push;
 use crate::instance::kinds;
 use crate::keywords::{Check, all_of};
 use crate::plan::{FALSE, FEW_NAMES, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, short_hash};

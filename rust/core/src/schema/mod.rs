@@ -1,5 +1,6 @@
 //! From a schema document to a plan: dialects, references, and the compiler.
 
+pub mod branches;
 pub mod compile;
 pub mod dialect;
 pub mod discriminator;
@@ -7,6 +8,7 @@ pub mod draft;
 mod link;
 pub mod pattern;
 pub mod reference;
+pub mod tables;
 pub mod uri;
 
 /// Why a schema was refused.
