@@ -1,4 +1,4 @@
-"""The plots of docs/performance.md, drawn from recorded figures alone."""
+"""The plots that go with docs/performance.md, drawn from recorded figures alone."""
 
 from pathlib import Path
 
