@@ -71,6 +71,21 @@ pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>
     Ok(made)
 }
 
+/// Are these the characters of a str that [`ascii`] made?
+#[inline]
+pub(crate) fn holds_ascii(made: Borrowed<'_, '_, PyAny>, text: &[u8]) -> bool {
+    // SAFETY: the object is a str of this file, complete from the start.
+    let length = unsafe { ffi::PyUnicode_GET_LENGTH(made.as_ptr()) };
+    if length != text.len().cast_signed() {
+        return false;
+    }
+    // SAFETY: the same; its data is in the object.
+    let data = unsafe { ffi::PyUnicode_DATA(made.as_ptr()) };
+    // SAFETY: an ASCII str has one byte a character, and lives longer than this call.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), text.len()) };
+    toolhead_core::plan::same(bytes, text)
+}
+
 /// A str from UTF-8 that is not all ASCII. The interpreter's own decoder reads byte by byte and guesses the width.
 pub(crate) fn utf8<'py>(py: Python<'py>, text: &str) -> Made<Bound<'py, PyAny>> {
     // The widest character is the one with the highest first byte, but for those below U+0800, told by two bytes.
@@ -192,6 +207,22 @@ pub(crate) fn list<'py>(
 pub(crate) fn insert(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Made<()> {
     // SAFETY: all three are alive; the key is an exact str, so no user code hashes or compares it.
     let result = unsafe { ffi::PyDict_SetItem(dict.as_ptr(), key.as_ptr(), value.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(Raised) }
+}
+
+/// A new dict with the same members.
+#[inline]
+pub(crate) fn dict_copy<'py>(dict: &Bound<'py, PyDict>) -> Made<Bound<'py, PyDict>> {
+    // SAFETY: the object is a dict, and alive.
+    let made = owned(dict.py(), unsafe { ffi::PyDict_Copy(dict.as_ptr()) })?;
+    // SAFETY: a copy of a dict is an exact dict.
+    Ok(unsafe { made.cast_into_unchecked() })
+}
+
+/// Adds the members of another dict whose names a dict lacks. The names of both are exact strs.
+pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>) -> Made<()> {
+    // SAFETY: both are dicts, and alive.
+    let result = unsafe { ffi::PyDict_Merge(dict.as_ptr(), other.as_ptr(), 0) };
     if result == 0 { Ok(()) } else { Err(Raised) }
 }
 

@@ -56,7 +56,11 @@ pub fn plain_run(text: &[u8], mut at: usize) -> (usize, bool) {
 
 /// Reads the string whose content starts at `start`, behind the opening quote. None where RFC 8259 section 7 is
 /// broken, or an escape is half of a surrogate pair.
-#[inline]
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "called for every name and string; a call costs a twentieth of a text"
+)]
 pub fn scan(text: &[u8], start: usize, scratch: &mut Vec<u8>) -> Option<Scanned> {
     let (at, high) = plain_run(text, start);
     if text.get(at) == Some(&b'"') {
@@ -97,6 +101,7 @@ const PLAIN_ESCAPES: [u8; 256] = {
 
 /// A string with escapes, from `at` on, where the first one stands. Whole words are copied before they are looked at:
 /// source code has an escape every few words, and what was copied too far is written over.
+#[inline(never)]
 fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut Vec<u8>) -> Option<Scanned> {
     const SLACK: usize = 16;
     scratch.clear();
