@@ -184,47 +184,49 @@ pub struct StringSet {
     pub narrows: bool,
 }
 
-/// A compiled schema.
+/// A compiled schema. In this order what most verdicts read lies together: schemas of many tools take turns, and each
+/// line of memory is fetched anew.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Plan {
-    /// The schema's own node.
-    pub root: NodeId,
     /// All nodes.
     pub nodes: Box<[Node]>,
-    /// Rules for strings.
-    pub strings: Box<[StringRule]>,
-    /// Rules for numbers.
-    pub numbers: Box<[NumberRule]>,
-    /// Rules for arrays.
-    pub arrays: Box<[ArrayRule]>,
     /// Rules for objects.
     pub objects: Box<[ObjectRule]>,
     /// Names of all objects.
     pub properties: Box<[Property]>,
-    /// Hash tables of all objects: position within the object's names plus one, 0 for empty.
-    pub slots: Box<[u32]>,
+    /// The schema's own node.
+    pub root: NodeId,
+    /// Every default is reached through declared members and items alone.
+    pub plain_defaults: bool,
     /// Text of all names.
     pub names: Box<str>,
     /// Checks of all nodes.
     pub checks: Box<[Check]>,
-    /// Patterns.
-    pub patterns: Box<[Pattern]>,
-    /// String sets.
-    pub sets: Box<[StringSet]>,
-    /// Where the targets of references stand in their document: node and JSON Pointer, sorted by node.
-    pub places: Box<[(NodeId, Box<str>)]>,
-    /// The values of `default`, and for a string the host's handle.
-    pub defaults: Box<[(Value, usize)]>,
-    /// By node: is there a default somewhere below? Empty where there is none at all.
-    pub to_default: Box<[bool]>,
-    /// Every default is reached through declared members and items alone.
-    pub plain_defaults: bool,
-    /// Nodes of dynamic anchors: resource, anchor, node.
-    pub anchors: Box<[(u16, u32, NodeId)]>,
-    /// The dialect that the schema is written in.
-    pub dialect: Dialect,
+    /// Hash tables of all objects: position within the object's names plus one, 0 for empty.
+    pub slots: Box<[u32]>,
     /// Limits for the drivers.
     pub limits: Limits,
+    /// Nodes of dynamic anchors: resource, anchor, node.
+    pub anchors: Box<[(u16, u32, NodeId)]>,
+    /// Rules for arrays.
+    pub arrays: Box<[ArrayRule]>,
+    /// Rules for strings.
+    pub strings: Box<[StringRule]>,
+    /// String sets.
+    pub sets: Box<[StringSet]>,
+    /// Rules for numbers.
+    pub numbers: Box<[NumberRule]>,
+    /// By node: is there a default somewhere below? Empty where there is none at all.
+    pub to_default: Box<[bool]>,
+    /// The values of `default`, and for a string the host's handle.
+    pub defaults: Box<[(Value, usize)]>,
+    /// Patterns.
+    pub patterns: Box<[Pattern]>,
+    /// Where the targets of references stand in their document: node and JSON Pointer, sorted by node.
+    pub places: Box<[(NodeId, Box<str>)]>,
+    /// The dialect that the schema is written in.
+    pub dialect: Dialect,
     /// What the stream driver looks up, made at its first run.
     pub early: std::sync::OnceLock<crate::drivers::stream::Facts>,
 }

@@ -155,35 +155,50 @@ impl Unit for u32 {
     }
 }
 
-/// Writes the code points of a text, sixteen ASCII bytes at a time where they come so.
+/// How many ASCII bytes a text starts with.
+#[inline]
+fn ascii_run(bytes: &[u8]) -> usize {
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let high = u64::from_le_bytes(*chunk) & HIGHS;
+        if high != 0 {
+            return at + (high.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().take_while(|byte| **byte < 0x80).count()
+}
+
+/// Writes the code points of a text: runs of ASCII, which the compiler widens by vectors, and single characters between
+/// them, from four bytes that are read at once.
 #[inline]
 fn fill<T: Unit>(units: &mut [T], text: &str) {
     let bytes = text.as_bytes();
     let (mut from, mut to) = (0, 0);
-    while let Some(first) = bytes.get(from) {
-        if *first < 0x80
-            && let Some(chunk) = bytes[from..].first_chunk::<16>()
-            && let Some(slots) = units[to..].first_chunk_mut::<16>()
-            && chunk.iter().fold(0, |all, byte| all | byte) < 0x80
-        {
-            for at in 0..16 {
-                slots[at] = T::of_byte(chunk[at]);
+    while let Some(four) = bytes.get(from..).and_then(<[u8]>::first_chunk::<4>) {
+        if four[0] < 0x80 {
+            let run = ascii_run(&bytes[from..]);
+            let slots = units.get_mut(to..to + run).unwrap_or_default();
+            for (slot, byte) in slots.iter_mut().zip(&bytes[from..from + run]) {
+                *slot = T::of_byte(*byte);
             }
-            (from, to) = (from + 16, to + 16);
+            (from, to) = (from + run, to + run);
             continue;
         }
-        let lead = u32::from(*first);
-        let more = |at: usize| bytes.get(from + at).map_or(0, |byte| u32::from(*byte) & 0x3F);
-        let (point, width) = match lead {
-            0..0x80 => (lead, 1),
-            0x80..0xE0 => ((lead & 0x1F) << 6 | more(1), 2),
-            0xE0..0xF0 => ((lead & 0x0F) << 12 | more(1) << 6 | more(2), 3),
-            _ => ((lead & 0x07) << 18 | more(1) << 12 | more(2) << 6 | more(3), 4),
+        let [lead, second, third, fourth] = four.map(|byte| u32::from(byte) & 0x3F);
+        let (point, width) = match four[0] {
+            0..0xE0 => ((lead & 0x1F) << 6 | second, 2),
+            0xE0..0xF0 => ((lead & 0x0F) << 12 | second << 6 | third, 3),
+            _ => ((lead & 0x07) << 18 | second << 12 | third << 6 | fourth, 4),
         };
-        if let Some(slot) = units.get_mut(to) {
-            *slot = T::of(point);
-        }
+        let Some(slot) = units.get_mut(to) else { return };
+        *slot = T::of(point);
         (from, to) = (from + width, to + 1);
+    }
+    let rest = text.get(from..).unwrap_or_default().chars();
+    for (slot, character) in units.iter_mut().skip(to).zip(rest) {
+        *slot = T::of(u32::from(character));
     }
 }
 

@@ -177,7 +177,9 @@ struct Decoder<'p, 't, 'b, B: Builder> {
     depth: usize,
     /// Without a schema a repeated name is no issue: the last one wins.
     repeated_names: bool,
-    region: Region<B::Value>,
+    /// How many nodes with keywords in place are open that may lead to a default, and what is in them.
+    open: usize,
+    region: Option<Box<Region<B::Value>>>,
 }
 
 /// How far an object with a rule is read.
@@ -195,11 +197,15 @@ struct Progress {
 /// The values that keywords in place are still to be asked about. Defaults are filled in when all of them have spoken:
 /// before that, they judge what was sent.
 struct Region<V> {
-    /// How many nodes with such keywords are open.
-    open: usize,
     /// The finished objects.
     objects: Vec<V>,
     trail: Trail,
+}
+
+impl<V> Default for Region<V> {
+    fn default() -> Self {
+        Self { objects: Vec::new(), trail: Trail::default() }
+    }
 }
 
 /// Decodes a text into a value that the plan accepts.
@@ -224,12 +230,13 @@ pub fn decode<B: Builder>(
         scratch: Vec::new(),
         depth: 0,
         repeated_names,
-        region: Region { open: 0, objects: Vec::new(), trail: Trail::default() },
+        open: 0,
+        region: None,
     };
     // Dynamic references depend on the way to a value, which this driver does not keep.
     let whole = !plan.anchors.is_empty();
     let leads = whole && plan.leads_to_default(plan.root);
-    decoder.region.open += usize::from(leads);
+    decoder.open += usize::from(leads);
     let value = decoder.value(if whole { TRUE } else { plan.root })?;
     decoder.skip_blanks();
     if decoder.at != text.len() {
@@ -238,7 +245,7 @@ pub fn decode<B: Builder>(
     if whole {
         decoder.judge(leads, 0, &value, |checker, value| checker.node::<_, false>(plan.root, value))?;
     }
-    let lacks_defaults = decoder.region.trail.lost;
+    let lacks_defaults = decoder.region.is_some_and(|region| region.trail.lost);
     Ok(Decoded { value, lacks_defaults })
 }
 
@@ -265,15 +272,25 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
 
     #[inline]
     fn skip_blanks(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+        // Most texts have few blanks: one comparison tells.
+        while let Some(byte) = self.peek()
+            && byte <= b' '
+            && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+        {
             self.at += 1;
         }
     }
 
     #[inline]
     fn value(&mut self, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
-        self.skip_blanks();
         let node = self.plan.node(id);
+        self.value_of(node.types, node.more, id)
+    }
+
+    /// A value of a node whose kinds are known: the node itself is only looked at where it asks for more.
+    #[inline]
+    fn value_of(&mut self, types: u8, more: u8, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
+        self.skip_blanks();
         let (kind, found) = match self.peek() {
             Some(b'"') => (Kind::String, kinds::STRING),
             Some(b'{') => (Kind::Object, kinds::OBJECT),
@@ -283,19 +300,34 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             Some(b'n') => (Kind::Null, kinds::NULL),
             _ => return Err(Stop::Syntax),
         };
-        if node.types & found == 0 {
+        if types & found == 0 {
             return Err(Stop::Refused);
         }
-        if node.check_count == 0 || node.more & found == 0 {
-            return match kind {
-                Kind::String => self.string(node),
-                Kind::Object => self.object(node),
-                Kind::Array => self.array(node),
-                Kind::Integer => self.number(node),
-                _ => self.literal(),
-            };
+        if more & found == 0 {
+            match kind {
+                Kind::String => return self.free_string(),
+                Kind::Integer => return self.number(types, NONE),
+                Kind::Bool | Kind::Null => return self.literal(),
+                _ => {}
+            }
+        }
+        let node = self.plan.node(id);
+        if node.check_count == 0 || more & found == 0 {
+            return self.by_rule(node, kind);
         }
         self.checked(id, node, kind)
+    }
+
+    /// A value by the rule that its node has for its kind.
+    #[inline]
+    fn by_rule(&mut self, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
+        match kind {
+            Kind::String => self.string(node),
+            Kind::Object => self.object(node),
+            Kind::Array => self.array(node),
+            Kind::Integer => self.number(node.types, node.number),
+            _ => self.literal(),
+        }
     }
 
     /// A value whose node has keywords that apply in place.
@@ -315,15 +347,9 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             return self.value(sole);
         }
         let leads = kind.bit() & kinds::CONTAINER != 0 && self.plan.leads_to_default(id);
-        self.region.open += usize::from(leads);
+        self.open += usize::from(leads);
         let start = self.at;
-        let value = match kind {
-            Kind::String => self.string(node),
-            Kind::Object => self.object(node),
-            Kind::Array => self.array(node),
-            Kind::Integer => self.number(node),
-            _ => self.literal(),
-        }?;
+        let value = self.by_rule(node, kind)?;
         self.judge(leads, start, &value, |checker, value| checker.keywords_in_place(node, value))?;
         Ok(value)
     }
@@ -358,11 +384,11 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     /// A node of the region accepted its value. Behind the last one the defaults are filled in.
     fn close_region(&mut self, trail: Trail) -> Result<(), Stop<B::Error>> {
         const FEW: usize = 8;
-        let region = &mut self.region;
-        region.open -= 1;
+        let region = self.region.get_or_insert_default();
+        self.open -= 1;
         region.trail.found.extend(trail.found);
         region.trail.lost |= trail.lost || !B::SHARES;
-        if region.open > 0 {
+        if self.open > 0 {
             return Ok(());
         }
         let found = std::mem::take(&mut region.trail.found);
@@ -405,12 +431,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     }
 
     #[inline]
-    fn number(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
+    fn number(&mut self, types: u8, rule: u32) -> Result<B::Value, Stop<B::Error>> {
         let start = self.at;
         let (scanned, end) =
             number::scan(self.text, start, self.plan.limits.number_digits).ok_or(Stop::Syntax)?;
         self.at = end;
-        let rule = (node.number != NONE).then(|| &self.plan.numbers[node.number as usize]);
+        let rule = (rule != NONE).then(|| &self.plan.numbers[rule as usize]);
         let (kind, verdict) = match scanned {
             Scanned::Int(int) => (kinds::INTEGER, rule.is_none_or(|rule| is_int_within(rule, int))),
             Scanned::Float(float) => {
@@ -424,7 +450,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 )
             }
         };
-        if node.types & kind == 0 || !verdict {
+        if types & kind == 0 || !verdict {
             return Err(Stop::Refused);
         }
         Ok(match scanned {
@@ -434,14 +460,20 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         })
     }
 
+    /// A string of which nothing is asked.
     #[inline]
+    fn free_string(&mut self) -> Result<B::Value, Stop<B::Error>> {
+        let scanned = string::scan(self.text, self.at + 1, &mut self.scratch).ok_or(Stop::Syntax)?;
+        self.at = scanned.end;
+        let content = scanned.content(self.text, &self.scratch);
+        let text = Text::of(content, scanned.ascii).ok_or(Stop::Syntax)?;
+        Ok(self.builder.string(text)?)
+    }
+
     fn string(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
         let scanned = string::scan(self.text, self.at + 1, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
-        let content = match scanned.plain {
-            Some((start, end)) => &self.text[start..end],
-            None => self.scratch.as_slice(),
-        };
+        let content = scanned.content(self.text, &self.scratch);
         if node.string != NONE {
             let rule = &self.plan.strings[node.string as usize];
             if rule.min > 0 || rule.max != usize::MAX {
@@ -520,7 +552,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     fn object(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
         self.enter()?;
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
-        let fills = rule.is_some_and(|rule| rule.has_defaults) && self.region.open == 0;
+        let fills = rule.is_some_and(|rule| rule.has_defaults) && self.open == 0;
         let (mut object, filled) =
             if fills { self.builder.object_of(self.plan, node.object)? } else { (self.builder.object()?, 0) };
         let mut read = 0usize;
@@ -561,11 +593,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             self.fill(rule, &mut object, filled > 0, &progress.seen)?;
         }
         let object = self.builder.finish(object);
-        if self.region.open > 0 {
+        if self.open > 0 {
+            let region = self.region.get_or_insert_default();
             if rule.is_some_and(|rule| rule.has_defaults) {
-                self.region.trail.found.push((B::instance(&object).identity(), node.object));
+                region.trail.found.push((B::instance(&object).identity(), node.object));
             }
-            self.region.objects.push(object.clone());
+            region.objects.push(object.clone());
         }
         Ok(object)
     }
@@ -647,20 +680,17 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             self.at += name.len() + 1;
             self.count(property, progress.next, filled, progress)?;
             self.colon()?;
-            let value = self.value(property.node)?;
+            let value = self.value_of(property.types, property.more, property.node)?;
             return Ok(self.builder.insert_known(object, property.token, name, value)?);
         }
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
-        let text = match scanned.plain {
-            Some((start, end)) => &self.text[start..end],
-            None => self.scratch.as_slice(),
-        };
+        let text = scanned.content(self.text, &self.scratch);
         if let Some(at) = plan.find_name(rule, properties, text) {
             let property = &properties[at];
             self.count(property, at, filled, progress)?;
             self.colon()?;
-            let value = self.value(property.node)?;
+            let value = self.value_of(property.types, property.more, property.node)?;
             return Ok(self.builder.insert_known(object, property.token, plan.name(property), value)?);
         }
         let mut node = rule.additional;
@@ -687,7 +717,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             return Ok(self.builder.insert(object, name, value)?);
         }
         let leads = plan.leads_to_default(node) || rest.iter().any(|node| plan.leads_to_default(*node));
-        self.region.open += usize::from(leads);
+        self.open += usize::from(leads);
         let start = self.at;
         let value = self.value(node)?;
         self.judge(leads, start, &value, |checker, value| {
@@ -700,10 +730,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     fn free_member(&mut self, object: &mut B::Object) -> Result<(), Stop<B::Error>> {
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
-        let text = match scanned.plain {
-            Some((start, end)) => &self.text[start..end],
-            None => self.scratch.as_slice(),
-        };
+        let text = scanned.content(self.text, &self.scratch);
         let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
         let value = self.value(TRUE)?;
