@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from shared_data import SHARED, absent, read_cases, read_streams, read_vectors
+from shared_data import BINDING, SHARED, absent, read_cases, read_streams, read_vectors
 
 Item = tuple[str, str, Any]
 """Test id, the property that the narrowing mark looks at, the value of the fixture."""
@@ -86,20 +86,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(fixture, _parameters(metafunc, DATA[fixture]))
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How many golden vectors hold, by area."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """How many golden vectors of each area hold, differ on purpose, or were not run."""
     counts: dict[str, Counter[str]] = {}
     for outcome in ("passed", "failed"):
         for report in terminalreporter.getreports(outcome):
             # Properties travel from the workers of a distributed run, prints do not.
             for area, kind in (str(value).split() for name, value in report.user_properties if name == "vector"):
                 counts.setdefault(area, Counter())["failed" if outcome == "failed" else kind] += 1
-    if counts:
-        terminalreporter.section("golden vectors by area")
-        for area, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
-            total = sum(count.values())
-            hold = f"{area:28} {count['matching']:4} of {total} match, {count['diverging']} differ on purpose"
-            terminalreporter.write_line(f"{hold}, {count['failed']} FAIL" if count["failed"] else hold)
+    if not counts:
+        return
+    source = config.getoption("--vectors") or VECTORS
+    given = Counter(area for _, area, _ in _mastra(source))
+    binding = Counter(area for _, area, vector in _mastra(source) if vector["parity"] in BINDING)
+    terminalreporter.section("golden vectors by area")
+    terminalreporter.write_line(f"{'':28} passed  diverged  not run")
+    for area in [*sorted(given), "all"]:
+        whole = area == "all"
+        count = sum(counts.values(), Counter()) if whole else counts.get(area, Counter())
+        left = (given.total() if whole else given[area]) - count.total()
+        missed = (binding.total() if whole else binding[area]) - count.total()
+        line = f"{area:28} {count['matching']:6}  {count['diverging']:8}  {left:7}"
+        line += f"  (information: {left - missed})" if left - missed else ""
+        line += f"  {count['failed']} FAIL" if count["failed"] else ""
+        terminalreporter.write_line(line)
 
 
 def _parameters(metafunc: pytest.Metafunc, data: DataSet) -> list[Any]:

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+BINDING = frozenset({"match", "timing"})
+"""The parities of golden vectors that have to hold; the others are information."""
 SHARED = Path(os.environ.get("TOOLHEAD_SHARED") or REPOSITORY.parent / "shared").resolve()
 
 

@@ -99,6 +99,14 @@ async def test_a_call_id_without_messages_is_not_an_agents():
     assert context.tool_call_id == "c1"
 
 
+async def test_flat_members_without_their_namespace_have_no_place():
+    context = await context_of({"tool_call_id": "c1", "agent_id": "a", "background": {"task_id": "t"}})
+    assert (context.agent, context.workflow, context.tool_call_id) == (None, None, "c1")
+    context = await context_of({"tool_call_id": "c1", "messages": [], "workflow_id": "w", "is_background_task": True})
+    assert context.agent.is_background_task
+    assert context.workflow is None
+
+
 async def test_members_at_the_top_and_in_a_namespace_are_the_same():
     data, payload = {"approved": True}, {"p": 1}
     for given in (
