@@ -7,6 +7,8 @@
     stream                (path, sidecar) of a provider stream (--streams, streams/)       @pytest.mark.apis("...")
     case                  a public report (--cases, cases/public-reports.jsonl)            @pytest.mark.kinds("...")
 
+A test about single items names them: `@pytest.mark.ids("pr-115")`.
+
 The options take any folder or file of the same formats. Absent data gives one skipped test a function, never silence.
 """
 
@@ -73,6 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{data.option}: {given} does not exist")
         if data.mark:
             config.addinivalue_line("markers", f"{data.mark}(*names): the part of {data.option} a test is about")
+    config.addinivalue_line("markers", "ids(*names): the items of the data, by id, that a test is about")
 
 
 def pytest_report_header() -> str:
@@ -117,7 +120,12 @@ def _parameters(metafunc: pytest.Metafunc, data: DataSet) -> list[Any]:
     if not source.exists():
         return [pytest.param(None, id="absent", marks=pytest.mark.skip(reason=absent(source)))]
     mark = data.mark and metafunc.definition.get_closest_marker(data.mark)
-    items = [item for item in data.read(source) if not mark or item[1] in mark.args]
+    ids = metafunc.definition.get_closest_marker("ids")
+    items = [
+        item
+        for item in data.read(source)
+        if (not mark or item[1] in mark.args) and (not ids or item[0] in ids.args)
+    ]
     if not items:
         nothing = f"{source} holds nothing that this test is about"
         return [pytest.param(None, id="none", marks=pytest.mark.skip(reason=nothing))]

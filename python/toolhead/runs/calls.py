@@ -68,6 +68,8 @@ class CallRecord(msgspec.Struct, kw_only=True):
     args_text: str = ""
     cut_off: bool = False
     digest: str = ""
+    asked: Any = None
+    """The validated input that a person is asked to approve."""
     approved: bool = False
     suspend_payload: Any = None
     resume_label: Any = None

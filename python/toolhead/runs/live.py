@@ -154,8 +154,10 @@ class LiveCall:
         except Suspension as suspension:
             await self._suspended(tool, suspension)
             return
-        if needed:
-            await self._ask()
+        if isinstance(needed, ValidationError):
+            await self._refused(needed)
+        elif needed:
+            await self._ask(checked.value)
         else:
             await self._execute(tool, checked, {})
 
@@ -224,7 +226,7 @@ class LiveCall:
             payload = {"input": record.args}
             await self.views.add("input", payload)
             if record.phase == "approval":
-                await self.views.add("approval", payload)
+                await self.views.add("approval", {"input": record.asked})
             elif record.phase == "suspended":
                 await self.views.add("suspend", {**payload, "suspend_payload": record.suspend_payload})
 
@@ -268,21 +270,27 @@ class LiveCall:
         issues = Refused.one((), text, keyword="json").issues
         return ValidationError(issues, phase="input", tool_id=tool.id, value=self.record.args_text)
 
-    async def _needs_approval(self, tool: AnyTool, value: Any) -> bool:
-        """A tool's predicate decides alone; else the tool's flag or the runner's."""
-        context = prepared_context(self._members({}))
-        own = tool.require_approval
+    async def _needs_approval(self, tool: AnyTool, value: Any) -> bool | ValidationError:
+        """A tool's predicate decides alone; else the tool's flag or the runner's.
+
+        A request context that its schema refuses is told before anybody is asked.
+        """
+        own, general = tool.require_approval, self.run.runner.require_approval
+        if not (callable(own) or own or general):
+            return False
+        context = call.entered(tool, prepared_context(self._members({})))
+        if isinstance(context, ValidationError):
+            return context
         if callable(own) or own:
             return await approval.needs_approval(tool.id, own, value, context)
-        general = self.run.runner.require_approval
         if callable(general):
             request = ApprovalRequest(self.record.tool_name, self.record.tool_call_id)
             return await approval.needs_approval(tool.id, lambda i, c: general(request.of(i, c)), value, context)
         return bool(general)
 
-    async def _ask(self) -> None:
-        args = self.record.args
+    async def _ask(self, value: Any) -> None:
         self.record.advance("approval")
+        args = self.record.asked = sendable(value)
         await self.views.add("approval", {"input": args})
         self.last = chunks.ToolCallApproval(
             **self._named, args=args, resume_schema=APPROVAL_TEXT, projections=self.views.of("input", "approval")
@@ -413,10 +421,11 @@ class LiveCall:
     def pending(self) -> PendingCall:
         """The question that the call waits for, as a display sees it."""
         record = self.record
-        args = self.views.shown("display", ("approval", "input"), record.args)
-        if record.phase != "suspended":
-            if record.phase == "approval":
-                return PendingCall(**self._about, kind="approval", args=args, resume_schema=APPROVAL_TEXT)
+        if record.phase == "approval":
+            asked = self.views.shown("display", ("approval", "input"), record.asked)
+            return PendingCall(**self._about, kind="approval", args=asked, resume_schema=APPROVAL_TEXT)
+        args = self.views.shown("display", ("input",), record.args)
+        if record.phase == "client":
             return PendingCall(**self._about, kind="client", args=args)
         payload = self.views.shown("display", ("suspend",), record.suspend_payload)
         schema = None if self.tool is None else _schema_text(self.tool, "resume_schema")
