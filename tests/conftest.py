@@ -122,9 +122,7 @@ def _parameters(metafunc: pytest.Metafunc, data: DataSet) -> list[Any]:
     mark = data.mark and metafunc.definition.get_closest_marker(data.mark)
     ids = metafunc.definition.get_closest_marker("ids")
     items = [
-        item
-        for item in data.read(source)
-        if (not mark or item[1] in mark.args) and (not ids or item[0] in ids.args)
+        item for item in data.read(source) if (not mark or item[1] in mark.args) and (not ids or item[0] in ids.args)
     ]
     if not items:
         nothing = f"{source} holds nothing that this test is about"

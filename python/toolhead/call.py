@@ -25,7 +25,7 @@ from toolhead.errors import (
     validation_message,
 )
 from toolhead.observe import is_configured, tool_span
-from toolhead.request_context import CURRENT_REQUEST_CONTEXT, ValidatedRequestContext
+from toolhead.request_context import CURRENT_REQUEST_CONTEXT, ValidatedRequestContext, foreign_keys
 from toolhead.schema_sources import Refused, to_json_data
 from toolhead.suspend import Suspension
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from toolhead.errors import ValidationPhase
+    from toolhead.request_context import RequestContext
     from toolhead.schema_sources import CompiledSchema
     from toolhead.tool import Tool
 
@@ -64,10 +65,10 @@ async def execute(tool: Tool[Any, Any], value: object, context: object, is_text:
 
 
 async def _execute(tool: Tool[Any, Any], value: object, context: ToolExecutionContext, is_text: bool) -> Any:
-    checked = check_input(tool, value, is_text=is_text)
-    if isinstance(checked, ValidationError):
-        return checked
     try:
+        checked = check_input(tool, value, is_text=is_text)
+        if isinstance(checked, ValidationError):
+            return checked
         return await run(tool, checked.value, with_repairs(context, checked.repairs))
     except Suspension as suspension:
         return _direct_suspension(tool, suspension)
@@ -89,14 +90,16 @@ def execute_sync(tool: Tool[Any, Any], value: object, context: object, is_text: 
 
 
 def _execute_sync(tool: Tool[Any, Any], value: object, context: ToolExecutionContext, is_text: bool) -> Any:
-    checked = check_input(tool, value, is_text=is_text)
-    if isinstance(checked, ValidationError):
-        return checked
-    inside = entered(tool, with_repairs(context, checked.repairs))
-    if isinstance(inside, ValidationError):
-        return inside
     try:
+        checked = check_input(tool, value, is_text=is_text)
+        if isinstance(checked, ValidationError):
+            return checked
+        inside = entered(tool, with_repairs(context, checked.repairs))
+        if isinstance(inside, ValidationError):
+            return inside
         output = _carrying(inside, supervise.body_now, tool, checked.value, inside)
+        if not inspect.isawaitable(output):
+            return _settled(tool._accept_output(output))
     except Suspension as suspension:
         _judge(tool, suspension)
         caller_suspend = context._caller_suspend
@@ -105,11 +108,9 @@ def _execute_sync(tool: Tool[Any, Any], value: object, context: ToolExecutionCon
             if inspect.isawaitable(answer):
                 raise RuntimeError("the suspend of this context is asynchronous: await tool.execute(...)") from None
         return _direct_suspension(tool, suspension)
-    if inspect.isawaitable(output):
-        if inspect.iscoroutine(output):
-            output.close()
-        raise RuntimeError(f"the body of the tool '{tool.id}' returned an awaitable: await tool.execute(...)")
-    return _settled(tool._accept_output(output))
+    if inspect.iscoroutine(output):
+        output.close()
+    raise RuntimeError(f"the body of the tool '{tool.id}' returned an awaitable: await tool.execute(...)")
 
 
 async def run(
@@ -259,7 +260,7 @@ def entered(tool: Tool[Any, Any], context: ToolExecutionContext) -> ToolExecutio
     try:
         if schema is not None:
             source = context.request_context
-            values = check_data(tool, "request_context_schema", "request_context", source.all)
+            values = _checked_request_context(tool, schema, source)
             members["request_context"] = ValidatedRequestContext(source, values, schema.validator, tool.id)
         if context.resume_data is not None:
             members["resume_data"] = check_data(tool, "resume_schema", "resume", context.resume_data)
@@ -272,6 +273,21 @@ def entered(tool: Tool[Any, Any], context: ToolExecutionContext) -> ToolExecutio
 
 
 # ---------------------------------------------------------------------------------------------- internals
+
+
+def _checked_request_context(tool: Tool[Any, Any], schema: CompiledSchema, source: RequestContext) -> Any:
+    """The validated values of a request context; what is no data and not declared is left out."""
+    given = source.all
+    option: Any = "request_context_schema"
+    phase: Any = "request_context"
+    try:
+        return check_data(tool, option, phase, given)
+    except ValidationError:
+        foreign = foreign_keys(given, schema.json_schema)
+        if not foreign:
+            raise
+    values = check_data(tool, option, phase, {**given, **dict.fromkeys(foreign)})
+    return {key: values[key] for key in values if key not in foreign}
 
 
 def _checked(

@@ -105,7 +105,9 @@ async def _stopped(tool: Tool[Any, Any], work: asyncio.Future[Any]) -> None:
     work.add_done_callback(_seen)
     await asyncio.wait({work}, timeout=tool.grace)
     if not work.done():
-        _logger.warning("the body of the tool '%s' still runs %s s after it was stopped: left behind", tool.id, tool.grace)
+        _logger.warning(
+            "the body of the tool '%s' still runs %s s after it was stopped: left behind", tool.id, tool.grace
+        )
 
 
 async def _awaited(tool: Tool[Any, Any], value: object, context: ToolExecutionContext) -> Any:
@@ -138,7 +140,9 @@ class _Thread:
             _seen(self.future)
             return
         self.future.add_done_callback(_seen)
-        _logger.warning("the body of the tool '%s' runs on in its thread, which nothing can stop: left behind", self.tool_id)
+        _logger.warning(
+            "the body of the tool '%s' runs on in its thread, which nothing can stop: left behind", self.tool_id
+        )
         if left_behind is not None:
             left_behind(self.future)
 

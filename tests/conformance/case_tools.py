@@ -33,7 +33,9 @@ def tool_of(case: dict[str, Any], execute: Callable[..., Any] | None = None, **o
 # ---------------------------------------------------------------------- a model that speaks openai-chat
 
 
-def piece(index: int | None = None, text: str = "", *, id: str | None = None, name: str | None = None) -> dict[str, Any]:
+def piece(
+    index: int | None = None, text: str = "", *, id: str | None = None, name: str | None = None
+) -> dict[str, Any]:
     """One event with a piece of a call."""
     function = {"arguments": text, **({} if name is None else {"name": name})}
     entry = {"function": function, **({} if index is None else {"index": index}), **({} if id is None else {"id": id})}
