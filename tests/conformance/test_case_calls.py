@@ -126,8 +126,8 @@ async def test_a_list_as_json_text(case: dict[str, Any]) -> None:
     assert pointers(error) == ["/queries"]
     assert "Expected array, got string" in error.issues[0].message
     for error in (await tool.execute(third), await tool.execute_json(json.dumps(third))):
-        # What the first validation said stays what is reported (a golden vector has it so); what is wrong in the text is
-        # told with it.
+        # What the first validation said stays what is reported (a golden vector has it so); what is wrong in the text
+        # is told with it.
         (issue,) = error.issues
         assert [inner.pointer for inner in issue.causes[0]] == ["/queries/0"]
         assert "in its JSON text at 0: Expected string, got integer" in error.message

@@ -119,6 +119,9 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
     /// The documents.
     pub references: References<H::Instance>,
     targets: HashMap<(usize, ResourceId), NodeId>,
+    /// Schemas that were compiled when there were many already: node and depth, for places that share them.
+    shared: HashMap<(usize, ResourceId), (NodeId, usize)>,
+    compiled: usize,
     target_order: Vec<(usize, ResourceId)>,
     resolving: Vec<(usize, ResourceId)>,
     pending: Vec<Pending<H::Instance>>,
@@ -134,6 +137,10 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
 
 /// See [`Compiler::merge_budget`].
 const MERGE_BUDGET: usize = 500_000;
+
+/// From so many object schemas on, one that stands at several places is compiled once: objects of the host that share
+/// others are small, and the schema that they spell out may not be.
+const MANY_SCHEMAS: usize = 2_000;
 
 /// Below this depth a reference's target is compiled at once, so that it can be merged; deeper, it waits its turn.
 const EAGER_DEPTH: usize = 40;
@@ -154,6 +161,8 @@ pub fn compile<'a, H: Host<'a>>(
         tables: Tables::default(),
         references: References::new(depth_limit),
         targets: HashMap::new(),
+        shared: HashMap::new(),
+        compiled: 0,
         target_order: Vec::new(),
         resolving: Vec::new(),
         pending: Vec::new(),
@@ -206,7 +215,18 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                         format!("The schema is nested deeper than {} levels", self.options.limits.depth);
                     return Err(SchemaError { message, schema_path: place.pointer(), keyword: None });
                 }
-                let node = self.object_schema(place, schema, resource, reserved);
+                self.compiled += 1;
+                let key = (schema.identity(), resource);
+                let may_share = self.compiled > MANY_SCHEMAS && reserved.is_none();
+                // As deep as before, so that the depth of the whole stays bounded.
+                let known = self.shared.get(&key).filter(|(_, depth)| may_share && self.depth <= *depth);
+                let node = match known {
+                    Some((node, _)) => Ok(*node),
+                    None => self.object_schema(place, schema, resource, reserved),
+                };
+                if let (true, Ok(node)) = (may_share, &node) {
+                    self.shared.entry(key).or_insert((*node, self.depth));
+                }
                 self.depth -= 1;
                 node
             }
@@ -376,6 +396,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             self.schema(&Place::root(&place), schema, resource, None)?;
             self.drain()?;
             mark.rewind(&mut self.tables);
+            self.shared.clear();
             for key in self.target_order.drain(mark.targets..) {
                 self.targets.remove(&key);
             }
