@@ -4,7 +4,7 @@ from typing import Any
 
 from toolhead import ToolRunner, create_tool
 from vectors.marks import decode
-from vectors.ui import call_events
+from vectors.ui import response
 
 ANSWER = [
     {"choices": [{"index": 0, "delta": {"content": "done"}}]},
@@ -16,7 +16,7 @@ async def result_facts(vector: dict[str, Any]) -> dict[str, Any]:
     """The facts of one call by a model that says "done" when it has the result."""
     tool = create_tool(id=vector["tool"]["id"], description="d", execute=lambda _: decode(vector["execute_returns"]))
     run = ToolRunner([tool]).run()
-    turns = [call_events([{"id": "c1", "name": tool.id, "input": vector["input"]}]), ANSWER]
+    turns = [response([{"id": "c1", "name": tool.id, "input": vector["input"]}]), ANSWER]
     facts: dict[str, Any] = {"model_calls": 0}
     for turn in turns:
         facts["model_calls"] += 1

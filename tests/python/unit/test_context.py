@@ -263,6 +263,30 @@ async def test_with_a_schema_the_body_sees_validated_values_written_through():
     assert source.all == {}
 
 
+async def test_values_that_are_no_data_are_the_applications_own_where_they_are_not_declared():
+    client, seen = object(), []
+
+    def body(_, context):
+        seen.append((context.request_context["client"], context.request_context["tier"]))
+        context.request_context["more"] = 1
+        context.request_context["client"] = print
+
+    schema = {"type": "object", "properties": {"tier": {"type": "string", "default": "free"}}}
+    source = RequestContext({"client": client, "broken": float("nan")})
+    tool = create_tool(id="t", description="d", execute=body, request_context_schema=schema)
+    assert await tool.execute({}, {"request_context": source}) is None
+    assert seen == [(client, "free")]
+    assert (source["more"], source["client"]) == (1, print)
+    for refused in (
+        {"type": "object", "properties": {"client": {"type": "object"}}},
+        {"type": "object", "additionalProperties": False},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ):
+        error = await tool.replace(request_context_schema=refused).execute({}, {"request_context": {"client": client}})
+        assert isinstance(error, ValidationError)
+        assert error.phase == "request_context"
+
+
 async def test_the_request_context_is_checked_after_the_input_and_before_the_resume_data():
     tool = create_tool(
         id="t",

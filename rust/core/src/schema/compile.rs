@@ -119,9 +119,11 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
     /// The documents.
     pub references: References<H::Instance>,
     targets: HashMap<(usize, ResourceId), NodeId>,
-    /// Schemas that were compiled when there were many already: node and depth, for places that share them.
+    /// Schemas that were compiled when there were many already, for places that share them: node, and levels below it.
     shared: HashMap<(usize, ResourceId), (NodeId, usize)>,
     compiled: usize,
+    /// The greatest depth since the schema in hand was begun.
+    deepest: usize,
     target_order: Vec<(usize, ResourceId)>,
     resolving: Vec<(usize, ResourceId)>,
     pending: Vec<Pending<H::Instance>>,
@@ -163,6 +165,7 @@ pub fn compile<'a, H: Host<'a>>(
         targets: HashMap::new(),
         shared: HashMap::new(),
         compiled: 0,
+        deepest: 0,
         target_order: Vec::new(),
         resolving: Vec::new(),
         pending: Vec::new(),
@@ -218,15 +221,20 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                 self.compiled += 1;
                 let key = (schema.identity(), resource);
                 let may_share = self.compiled > MANY_SCHEMAS && reserved.is_none();
-                // As deep as before, so that the depth of the whole stays bounded.
-                let known = self.shared.get(&key).filter(|(_, depth)| may_share && self.depth <= *depth);
-                let node = match known {
-                    Some((node, _)) => Ok(*node),
-                    None => self.object_schema(place, schema, resource, reserved),
-                };
-                if let (true, Ok(node)) = (may_share, &node) {
-                    self.shared.entry(key).or_insert((*node, self.depth));
+                // The depth of the whole stays bounded.
+                let room = self.options.limits.depth - self.depth;
+                let known = self.shared.get(&key).filter(|(_, levels)| may_share && *levels <= room);
+                if let Some((node, levels)) = known {
+                    self.deepest = self.deepest.max(self.depth + levels);
+                    self.depth -= 1;
+                    return Ok(*node);
                 }
+                let outside = std::mem::replace(&mut self.deepest, self.depth);
+                let node = self.object_schema(place, schema, resource, reserved);
+                if let (true, Ok(node)) = (may_share, &node) {
+                    self.shared.entry(key).or_insert((*node, self.deepest.saturating_sub(self.depth)));
+                }
+                self.deepest = self.deepest.max(outside);
                 self.depth -= 1;
                 node
             }
