@@ -164,7 +164,9 @@ class Run:
         call = self._state.by_id.get(tool_call_id)
         where: dict[str, Any] = {"tool_call_id": tool_call_id, "phase": phase}
         if call is None:
-            raise NotSuspendedError(f"The run {self.id} has no call {tool_call_id!r}", **where)
+            waiting = ", ".join(call.record.tool_call_id for call in self._state.waiting) or "none"
+            text = f"The run {self.id} has no call {tool_call_id!r}; waiting for an answer: {waiting}"
+            raise NotSuspendedError(text, **where)
         if call.record.phase == "done" or call.is_answered:
             raise AlreadyResolvedError(f"The call {tool_call_id!r} has been answered before", **where)
         if call.record.phase != phase:
