@@ -23,11 +23,15 @@ from toolhead.runs.transcript import invocation
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+    from toolhead.errors import ValidationError
     from toolhead.providers.registry import Provider
     from toolhead.request_context import RequestContext
     from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.carried import Carried
     from toolhead.runs.runner import ToolRunner
 
+TakeUp: TypeAlias = "Callable[[LiveCall, Carried], Awaitable[ValidationError | None]]"
+"""Returns why the data are refused; raises a `ToolError` where there is no such suspended call any more."""
 RunStatus: TypeAlias = Literal["new", "running", "waiting", "done"]
 
 
@@ -54,6 +58,8 @@ class Run:
         self._state = RunState()
         self._saved = Saved(runner.store, run_id)
         self._slots = asyncio.Semaphore(runner.concurrency)
+        self.take_up: TakeUp | None = None
+        """Set where calls may carry resume data: takes the suspended call over for the call that carries them."""
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status}, calls={len(self._state.by_id)})"
