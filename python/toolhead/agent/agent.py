@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Mapping
+from contextlib import aclosing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -162,8 +163,9 @@ class Agent:
 
         async def work(turn: AgentTurn) -> AsyncGenerator[Chunk, None]:
             await self._recall(turn, run, record)
-            async for chunk in turn._begin(run, record):
-                yield chunk
+            async with aclosing(turn._begin(run, record)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
         return AgentTurn(self, run.id, work, {})
 
