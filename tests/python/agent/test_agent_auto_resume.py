@@ -26,7 +26,9 @@ def resuming(data: Any, **members: Any) -> ScriptedCall:
     return ScriptedCall("w", {"a": "x", "resumeData": data, **members}, id="c2")
 
 
-async def both(*second: Any, seen: list[Any], store: Any = None, tool: Any = None) -> tuple[Any, Any, ScriptedModel, Any]:
+async def both(
+    *second: Any, seen: list[Any], store: Any = None, tool: Any = None
+) -> tuple[Any, Any, ScriptedModel, Any]:
     """The turn that suspends, and the next one of the same thread."""
     model = ScriptedModel(CALL, *second)
     agent = Agent(model, [tool or waits(seen)], auto_resume_suspended_tools=True, store=store, instructions="Be nice.")
@@ -38,7 +40,7 @@ async def both(*second: Any, seen: list[Any], store: Any = None, tool: Any = Non
 
 async def test_the_model_resumes_with_a_new_call_under_its_own_id():
     seen: list[Any] = []
-    first, (result, chunks), model, agent = await both(resuming({"v": 5}), "Done.", seen=seen)
+    first, (result, chunks), _, agent = await both(resuming({"v": 5}), "Done.", seen=seen)
     assert first.finish_reason == "suspended"
     assert seen == [({"a": "x"}, "c1", None, None), ({"a": "x"}, "c2", {"v": 5}, None)]
     assert [(r.tool_call_id, r.output) for r in result.results] == [("c2", {"ok": 5})]
@@ -93,7 +95,7 @@ async def test_invalid_resume_data_is_the_calls_result_and_the_suspension_stands
 
 async def test_a_resumed_call_is_answered_once():
     seen: list[Any] = []
-    first, (result, _), _, agent = await both(resuming({"v": 5}), "Done.", seen=seen, store=MemoryStore())
+    first, _, _, agent = await both(resuming({"v": 5}), "Done.", seen=seen, store=MemoryStore())
     with pytest.raises(AlreadyResolvedError):
         await agent.resume(first.run_id, {"v": 7}, "c1")
     run = await agent._runner.load(first.run_id)
@@ -133,7 +135,7 @@ async def test_hooks_and_approval_see_the_input_without_the_resumption():
     seen: list[Any] = []
     recorder = record_hooks()
     asked: list[Any] = []
-    tool = recorder.watch(waits(seen, require_approval=lambda input, context: bool(asked.append(input))))
+    tool = recorder.watch(waits(seen, require_approval=lambda given, context: bool(asked.append(given))))
     await both(resuming({"v": 5}), "Done.", seen=seen, tool=tool)
     assert [event.input for event in recorder.of("on_input_available")] == [{"a": "x"}, {"a": "x"}]
     assert asked == [{"a": "x"}, {"a": "x"}]
@@ -143,7 +145,7 @@ async def test_a_resuming_call_that_waits_for_approval_resumes_in_another_proces
     seen: list[Any] = []
     needs = [False]
     store = SQLiteStore(tmp_path / "runs.db")
-    tool = waits(seen, require_approval=lambda input, context: needs[0])
+    tool = waits(seen, require_approval=lambda given, context: needs[0])
     model = ScriptedModel(CALL, resuming({"v": 5}))
     agent = Agent(model, [tool], auto_resume_suspended_tools=True, store=store)
     await agent.generate("Do it", thread_id="th")
@@ -169,7 +171,7 @@ async def test_a_resuming_call_may_suspend_again():
 
 async def test_without_the_option_the_members_are_the_tools_own():
     seen: list[Any] = []
-    tool = create_tool(id="w", description="d", execute=lambda input: input)
+    tool = create_tool(id="w", description="d", execute=lambda given: given)
     agent = Agent(ScriptedModel(resuming({"v": 5}), "Done."), [tool])
     result = await agent.generate("?")
     assert result.results[0].output == {"a": "x", "resumeData": {"v": 5}}

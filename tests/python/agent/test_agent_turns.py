@@ -11,7 +11,7 @@ from toolhead.testing import ScriptedCall, ScriptedModel
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def add(execute: Any = lambda input: {"n": input["n"] + 1}, **options: Any) -> Any:
+def add(execute: Any = lambda given: {"n": given["n"] + 1}, **options: Any) -> Any:
     return create_tool(
         **{"id": "add", "description": "Adds one", "input_schema": NUMBER, "execute": execute, **options}
     )

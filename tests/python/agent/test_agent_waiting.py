@@ -35,7 +35,7 @@ def types(chunks: list[Any]) -> list[str]:
     return [chunk.type for chunk in chunks]
 
 
-def asks(execute: Any = lambda input: {"n": input["n"]}, **options: Any) -> Any:
+def asks(execute: Any = lambda given: {"n": given["n"]}, **options: Any) -> Any:
     return tool(execute, require_approval=True, **options)
 
 
@@ -44,7 +44,7 @@ def suspends(context: Any) -> Any:
 
 
 def waits(**options: Any) -> Any:
-    return tool(lambda input, context: {"n": input["n"], **suspends(context)}, resume_schema=NUMBER, **options)
+    return tool(lambda given, context: {"n": given["n"], **suspends(context)}, resume_schema=NUMBER, **options)
 
 
 CALL = ScriptedCall("t", {"n": 1}, id="c1")
@@ -160,7 +160,7 @@ async def test_of_two_who_answer_different_calls_at_once_one_goes_on():
 async def test_an_answer_is_used_once():
     store = MemoryStore()
     ran: list[Any] = []
-    agent = Agent(ScriptedModel(CALL, "Done."), [asks(lambda input: ran.append(input))], store=store)
+    agent = Agent(ScriptedModel(CALL, "Done."), [asks(lambda given: ran.append(given))], store=store)
     first = await agent.generate("?")
     await agent.approve_tool_call(first.run_id, "c1")
     with pytest.raises(AlreadyResolvedError):
