@@ -171,7 +171,9 @@ class Run:
         where: dict[str, Any] = {"tool_call_id": tool_call_id, "phase": phase}
         if call is None:
             raise NotSuspendedError(f"The run {self.id} has no call {tool_call_id!r}", **where)
-        if call.record.phase == "done" or call.is_answered:
+        # Read as running from a store, it is being answered by somebody else.
+        is_claimed = call.record.phase == "running" and call.task is None
+        if call.record.phase == "done" or call.is_answered or is_claimed:
             raise AlreadyResolvedError(f"The call {tool_call_id!r} has been answered before", **where)
         if call.record.phase != phase:
             raise NotSuspendedError(f"The call {tool_call_id!r} does not wait for this ({call.record.phase})", **where)
