@@ -14,7 +14,7 @@ import msgspec
 from toolhead.agent import chunks
 from toolhead.agent.model import ModelRequest
 from toolhead.agent.record import TurnRecord, TurnStore
-from toolhead.runs.chunks import Chunk, TextDelta, ToolCallApproval, ToolCallSuspended
+from toolhead.runs.chunks import Chunk, StepFinish, TextDelta, ToolCallApproval, ToolCallSuspended
 from toolhead.runs.step import finish
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     messages: list[dict[str, Any]]
     steps: tuple[AgentStep, ...]
     pending: tuple[PendingCall, ...]
+    transcript: list[dict[str, Any]]
 
     @property
     def results(self) -> tuple[CallResult, ...]:
@@ -189,7 +190,9 @@ class AgentTurn:
                 if self._run.pending:  # also when the reader went away: somebody else may answer
                     await self._save()
             if self._run.pending:
-                self._end()
+                if self._end() == "tool-calls":
+                    yield StepFinish(run_id=self.run_id, reason=self._run.finish_reason or "other", is_continued=False)
+                    yield chunks.Finish(run_id=self.run_id, reason="tool-calls")
                 return
             await self._close_step()
         reason = self._end()
@@ -261,6 +264,7 @@ class AgentTurn:
             messages=list(self._record.added),
             steps=tuple(self._steps),
             pending=self._run.pending,
+            transcript=self._run.transcript(),
         )
         return reason
 

@@ -187,7 +187,7 @@ async def test_a_body_suspends_and_runs_again_with_the_answer():
     assert types(chunks)[-1] == "tool-call-suspended"
     payload = chunks[-1].to_dict()["payload"]
     assert payload["suspendPayload"] == {"question": 1}
-    assert payload["resumeLabel"] == "ask"
+    assert chunks[-1].to_dict()["metadata"]["toolhead"]["resumeLabel"] == "ask"
     assert json.loads(payload["resumeSchema"])["required"] == ["ok"]
     (pending,) = run.pending
     assert (pending.kind, pending.payload) == ("suspended", {"question": 1})
