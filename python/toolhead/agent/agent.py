@@ -169,9 +169,25 @@ class Agent:
 
         return AgentTurn(self, run.id, work, {})
 
-    async def generate(self, messages: str | Sequence[Any], **options: Any) -> AgentResult:
+    async def generate(
+        self,
+        messages: str | Sequence[Any],
+        *,
+        request_context: RequestContextLike = None,
+        abort_signal: AbortSignal | None = None,
+        run_id: str | None = None,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+    ) -> AgentResult:
         """The same as `stream`, whole: the model is asked for whole responses. Takes and raises what `stream` does."""
-        return await self.stream(messages, **options)
+        return await self.stream(
+            messages,
+            request_context=request_context,
+            abort_signal=abort_signal,
+            run_id=run_id,
+            thread_id=thread_id,
+            resource_id=resource_id,
+        )
 
     # ------------------------------------------------------------------------------------ answers to waiting calls
 

@@ -124,7 +124,10 @@ class AgentTurn:
 
     @property
     def result(self) -> AgentResult:
-        """What came of the turn. Raises `RuntimeError` before its end, and when it was broken off."""
+        """What came of the turn, also of one that the model's client broke off with an exception (`error`).
+
+        Raises `RuntimeError` before its end.
+        """
         if self._result is None:
             raise RuntimeError("The turn has not come to its end")
         return self._result
@@ -178,6 +181,8 @@ class AgentTurn:
         agent, record = self._agent, self._record
         members = {**self._members, **record.agent, "agent_id": agent.id}
         self._run = await agent._runner.load(self.run_id, messages=record.messages, **members)
+        if self._run._state.provider != agent.model.provider:
+            raise ValueError(f"The turn {self.run_id!r} was begun with a model of {self._run._state.provider}")
         await agent._recall(self, self._run, record)
 
     async def _loop(self) -> AsyncGenerator[Chunk, None]:
@@ -186,6 +191,12 @@ class AgentTurn:
                 async with aclosing(self._step()) as made:
                     async for chunk in made:
                         yield chunk
+            except Exception:
+                # What its calls have done is done: the conversation can go on from there.
+                if not self._run.pending and self._run._state.calls:
+                    await self._close_step()
+                self._end("error")
+                raise
             finally:
                 if self._run.pending:  # also when the reader went away: somebody else may answer
                     await self._save()
@@ -252,7 +263,8 @@ class AgentTurn:
         if not self._is_saved:
             self._is_saved = True
             self._record.is_taken_up = False
-            await self._store.write(self._record)
+            if not await self._store.write(self._record):
+                raise RuntimeError(f"The turn {self.run_id!r} is somebody else's: its id was used before")
             await self._agent._remember(self.run_id, self._record)
 
     def _end(self, reason: TurnEnd | None = None) -> TurnEnd:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from toolhead import AbortController, Agent, create_tool, ui_stream
+from toolhead.runs.ui_stream import parts_of
 from toolhead.testing import ScriptedCall, ScriptedModel
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -244,6 +245,7 @@ async def test_an_abort_in_the_middle_of_a_response_closes_it_and_ends_the_turn(
     turn = Agent(Endless(ScriptedCall("add", {"n": 1})), [add()]).stream("?", abort_signal=controller.signal)
     chunks = await asyncio.wait_for(taken(turn), 5)
     assert types(chunks)[-3:] == ["step-finish", "abort", "finish"]
+    assert [part["type"] for chunk in chunks[-2:] for part in parts_of(chunk)] == ["abort"]
     assert closed == [True]
     assert turn.result.finish_reason == "abort"
     assert [type(result.error).__name__ for result in turn.result.results] == ["ToolAbortedError"]
@@ -273,12 +275,78 @@ async def test_an_aborted_turn_does_not_ask_the_model():
     assert model.requests == []
 
 
-async def test_what_the_model_raises_is_raised_and_the_turn_has_no_result():
+async def test_what_the_model_raises_is_raised():
     turn = Agent(ScriptedModel(ConnectionError("down"))).stream("?")
-    with pytest.raises(ConnectionError, match="down"):
-        await taken(turn)
     with pytest.raises(RuntimeError, match="not come to its end"):
         _ = turn.result
+    with pytest.raises(ConnectionError, match="down"):
+        await taken(turn)
+    assert (turn.result.finish_reason, turn.result.messages) == ("error", [])
+
+
+async def test_what_the_calls_of_a_broken_response_did_is_not_lost():
+    class Breaks(ScriptedModel):
+        async def respond(self, request):
+            async for event in super().respond(request):
+                yield event
+            raise ConnectionError("down")
+
+    calls = [ScriptedCall("add", {"n": 1}), ScriptedCall("add", {"n": 2})]
+    model = Breaks(calls)
+    agent = Agent(model, [add()])
+    turn = agent.stream("?")
+    with pytest.raises(ConnectionError, match="down"):
+        await taken(turn)
+    assert [result.output for result in turn.result.results] == [{"n": 2}, {"n": 3}]
+    assert [message["role"] for message in turn.result.messages] == ["assistant", "tool", "tool"]
+    assert agent._store._runs == {}
+
+
+async def test_cancelling_who_awaits_a_turn_stops_its_bodies():
+    stopped = asyncio.Event()
+
+    async def execute(input: dict[str, Any]) -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            stopped.set()
+
+    agent = Agent(ScriptedModel(ScriptedCall("add", {"n": 1})), [add(execute, grace=0.01)])
+    task = asyncio.ensure_future(agent.generate("?"))
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(stopped.wait(), 5)
+    assert len(asyncio.all_tasks()) == 1
+    assert agent._store._runs == {}
+
+
+async def test_any_object_of_the_form_is_a_model_of_its_provider():
+    class Echo:
+        provider = "anthropic"
+
+        def __init__(self):
+            self.asked: list[Any] = []
+
+        def definitions(self, toolset):
+            return toolset.definitions("anthropic")
+
+        def user_message(self, text):
+            return {"role": "user", "content": text}
+
+        async def respond(self, request):
+            self.asked.append(request)
+            block = {"type": "tool_use", "id": "u1", "name": "add", "input": {"n": 1}}
+            if len(self.asked) > 1:
+                block = {"type": "text", "text": "Done."}
+            yield {"type": "message", "content": [block], "stop_reason": "end_turn"}
+
+    model = Echo()
+    result = await Agent(model, [add()]).generate("?")
+    assert (result.text, len(model.asked)) == ("Done.", 2)
+    assert result.messages[1]["content"][0]["tool_use_id"] == "u1"
+    assert model.asked[0].tools[0]["input_schema"] == NUMBER
 
 
 async def test_a_reader_that_goes_away_stops_the_bodies():

@@ -217,6 +217,41 @@ async def test_max_steps_counts_the_steps_before_the_answer():
     assert [step.number for step in last.steps] == [2]
 
 
+async def test_the_transcript_of_a_turn_that_waited_is_whole():
+    agent = Agent(ScriptedModel(["See:", CALL], "Done."), [asks()])
+    first = await agent.generate("?")
+    call = {"toolCallId": "c1", "toolName": "t", "args": {"n": 1}}
+    said = {"type": "text", "text": "See:"}
+    part = {"type": "tool-invocation", "toolInvocation": {"state": "call", **call}}
+    assert first.transcript == [{"role": "assistant", "parts": [said, part]}]
+    last = await agent.approve_tool_call(first.run_id)
+    done = {"state": "result", **call, "result": {"n": 1}, "approval": {"id": "c1", "approved": True}}
+    assert last.transcript[0]["parts"] == [
+        said,
+        {"type": "tool-invocation", "toolInvocation": done},
+        {"type": "step-start"},
+        {"type": "text", "text": "Done."},
+    ]
+
+
+async def test_a_turn_goes_on_with_a_model_of_the_same_provider():
+    class Other(ScriptedModel):
+        provider = "anthropic"
+
+    store = MemoryStore()
+    first = await Agent(ScriptedModel(CALL), [asks()], store=store).generate("?")
+    with pytest.raises(ValueError, match="was begun with a model of openai-chat"):
+        await Agent(Other("Done."), [asks()], store=store).approve_tool_call(first.run_id)
+
+
+async def test_the_id_of_a_turn_is_used_once():
+    store = MemoryStore()
+    agent = Agent(ScriptedModel(CALL, CALL), [asks()], store=store)
+    await agent.generate("?", run_id="mine")
+    with pytest.raises(RuntimeError, match="somebody else"):
+        await agent.generate("?", run_id="mine")
+
+
 async def test_messages_that_cannot_be_stored_are_named_when_a_turn_waits():
     agent = Agent(ScriptedModel(CALL), [asks()])
     with pytest.raises(TypeError, match="stored as JSON"):
