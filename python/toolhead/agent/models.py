@@ -29,7 +29,7 @@ class SDKModel:
         TypeError: the client is another one, or an option is one that the agent gives itself.
     """
 
-    provider: ClassVar[Provider]
+    provider: Provider
     _client: ClassVar[str]
     """The class of the client, for the message of a refusal."""
     _given: ClassVar[frozenset[str]]
@@ -96,7 +96,7 @@ class SDKModel:
 class OpenAIChat(SDKModel):
     """OpenAI chat completions, over `openai.AsyncOpenAI`, for OpenAI and the servers that speak its form."""
 
-    provider = "openai-chat"
+    provider: Provider = "openai-chat"
     _client = "openai.AsyncOpenAI"
     _given = frozenset({"model", "messages", "stream"})
 
@@ -114,7 +114,7 @@ class OpenAIChat(SDKModel):
 class OpenAIResponses(SDKModel):
     """OpenAI responses, over `openai.AsyncOpenAI`."""
 
-    provider = "openai-responses"
+    provider: Provider = "openai-responses"
     _client = "openai.AsyncOpenAI"
     _given = frozenset({"model", "input", "instructions", "stream"})
 
@@ -138,7 +138,7 @@ class Anthropic(SDKModel):
         **options: as of every model.
     """
 
-    provider = "anthropic"
+    provider: Provider = "anthropic"
     _client = "anthropic.AsyncAnthropic"
     _given = frozenset({"model", "messages", "system", "stream"})
 
@@ -159,7 +159,7 @@ class Anthropic(SDKModel):
 class Gemini(SDKModel):
     """Google's generateContent, over `google.genai.Client` or its `aio`. The options are members of the config."""
 
-    provider = "gemini"
+    provider: Provider = "gemini"
     _client = "google.genai.Client"
     _given = frozenset({"model", "contents", "system_instruction", "automatic_function_calling"})
 
