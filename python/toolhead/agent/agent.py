@@ -162,7 +162,6 @@ class Agent:
         record = TurnRecord(messages=conversation, added=[], steps=0, agent=agent)
 
         async def work(turn: AgentTurn) -> AsyncGenerator[Chunk, None]:
-            await self._recall(turn, run, record)
             async with aclosing(turn._begin(run, record)) as chunks:
                 async for chunk in chunks:
                     yield chunk
@@ -302,12 +301,10 @@ class Agent:
         if (thread := self._thread(record)) is None:
             return
         suspended = [call for call in await thread.suspended() if call.run_id != run.id]
-        if suspended or record.resumes:
-            record.resumes = True
-            run.take_up = thread.take_up
-        if suspended:
-            turn._tools = self.model.definitions(resumable(self.toolset, suspended))
-            turn._reminder = reminder(suspended, self.toolset)
+        record.resumes = sorted({*record.resumes, *(call.record.tool_id or "" for call in suspended)})
+        run.take_up, run.resumable = thread.take_up, frozenset(record.resumes)
+        turn._tools = self.model.definitions(resumable(self.toolset, suspended)) if suspended else None
+        turn._reminder = reminder(suspended, self.toolset) if suspended else None
 
     async def _tell(self, step: AgentStep) -> None:
         if self.on_step is None:

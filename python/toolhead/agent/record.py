@@ -33,8 +33,8 @@ class TurnRecord(msgspec.Struct, kw_only=True):
     """How many responses the model has given."""
     agent: dict[str, Any]
     """`thread_id` and `resource_id`."""
-    resumes: bool = False
-    """Whether the calls of the turn may carry resume data."""
+    resumes: list[str] = []
+    """The ids of the tools whose calls may carry resume data."""
     is_taken_up: bool = False
     """Whether somebody goes on with the turn."""
 

@@ -88,15 +88,17 @@ class AgentTurn:
         self._record: TurnRecord
         self._store = TurnStore(agent._store, run_id)
         self._tools: list[dict[str, Any]] | None = None
-        """What this turn tells the model of the tools, where it is not what the agent always tells."""
+        """What the model is told of the tools now, where it is not what the agent always tells."""
         self._reminder: str | None = None
-        """What this turn tells the model beside the agent's instructions."""
+        """What the model is told now beside the agent's instructions."""
         self._steps: list[AgentStep] = []
         self._pieces: list[str] = []
         """Of the latest response's text."""
         self._owns = False
         """Whether the loop is this turn's to go on with."""
         self._is_saved = True
+        self._is_reading = False
+        """Whether the run has begun with the latest response."""
 
     def __repr__(self) -> str:
         state = "new" if self._chunks is None else "running" if self._result is None else self._result.finish_reason
@@ -157,16 +159,18 @@ class AgentTurn:
         """A turn that waited: first the answer, then the rest if nothing else waits."""
         self._record = await self._store.read()
         await self._load()
+        last: Chunk | None = None
         async with _closing(answer(self._run)) as made:
-            async for chunk in made:
-                yield chunk
+            async for last in made:
+                yield last
         if not self._is_settled():
             # Somebody else may have answered the other calls meanwhile.
             await self._load()
             if not self._is_settled():
                 self._end()
                 return
-            yield finish(self.run_id, self._run._state)
+            if not isinstance(last, StepFinish):
+                yield finish(self.run_id, self._run._state)
         self._record.is_taken_up = True
         if not await self._store.write(self._record):
             self._end("elsewhere")
@@ -193,7 +197,7 @@ class AgentTurn:
                         yield chunk
             except Exception:
                 # What its calls have done is done: the conversation can go on from there.
-                if not self._run.pending and self._run._state.calls:
+                if self._is_reading and not self._run.pending and self._run._state.calls:
                     await self._close_step()
                 self._end("error")
                 raise
@@ -215,8 +219,9 @@ class AgentTurn:
         """One response of the model, with its calls."""
         agent, record = self._agent, self._record
         record.steps += 1
-        self._is_saved = False
+        self._is_saved = self._is_reading = False
         self._pieces.clear()
+        await agent._recall(self, self._run, record)
         request = ModelRequest(
             messages=[*record.messages, *record.added],
             tools=agent._definitions if self._tools is None else self._tools,
@@ -228,6 +233,7 @@ class AgentTurn:
             _closing(self._run.step(response, provider=agent.model.provider)) as made,
         ):
             async for chunk in made:
+                self._is_reading = True
                 if isinstance(chunk, TextDelta) and chunk.type == "text-delta":  # reasoning is one too
                     self._pieces.append(chunk.text)
                 yield chunk

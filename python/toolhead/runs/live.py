@@ -70,7 +70,7 @@ class LiveCall:
         self.refused_answer: ValidationError | None = None
         """Why the answer was refused: the call still waits."""
         self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
-        self.arguments = ArgumentStream(tool, judges=run.take_up is None)
+        self.arguments = ArgumentStream(tool, judges=not self._may_carry)
         self.carried: carried.Carried | None = None
         """What the arguments say about the resumption of another call."""
 
@@ -257,7 +257,7 @@ class LiveCall:
         text = self.record.args_text
         if self.record.cut_off and not text.strip():
             return self._cut_off(tool)
-        if self.run.take_up is not None:
+        if self._may_carry:
             text, self.carried = carried.split(text)
         checked = call.check_input(tool, text if text.strip() else "{}", is_text=True)
         cause = checked.__cause__ if isinstance(checked, ValidationError) else None
@@ -472,6 +472,11 @@ class LiveCall:
     async def _error_hook(self, error: BaseException) -> None:
         name, messages = self.record.tool_name, self.run.input_messages
         await self._hook("on_error", hooks.ErrorEvent, tool_name=name, error=error, messages=messages)
+
+    @property
+    def _may_carry(self) -> bool:
+        """Whether the arguments may say that they resume another call."""
+        return self.tool is not None and self.tool.id in self.run.resumable
 
     @property
     def provider_id(self) -> str:

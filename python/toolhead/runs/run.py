@@ -60,6 +60,8 @@ class Run:
         self._slots = asyncio.Semaphore(runner.concurrency)
         self.take_up: TakeUp | None = None
         """Set where calls may carry resume data: takes the suspended call over for the call that carries them."""
+        self.resumable: frozenset[str] = frozenset()
+        """The ids of the tools whose calls may."""
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status}, calls={len(self._state.by_id)})"

@@ -55,8 +55,8 @@ async def test_the_model_is_told_only_while_something_is_suspended():
     seen: list[Any] = []
     first, _, model, agent = await both(resuming({"v": 5}), "Done.", "Hello.", seen=seen)
     await agent.generate("Hi", thread_id="th")
-    before, told, _, after = model.requests
-    assert [len(request.instructions) for request in (before, told, after)] == [1, 2, 1]
+    before, told, *after = model.requests
+    assert [len(request.instructions) for request in model.requests] == [1, 2, 1, 1]
     reminder = told.instructions[1]
     line = json.loads(reminder.splitlines()[-1].removeprefix("- "))
     assert line == {
@@ -67,7 +67,7 @@ async def test_the_model_is_told_only_while_something_is_suspended():
         "suspendPayload": {"m": "wait"},
         "resumeSchema": RESUME,
     }
-    for request in (before, after):
+    for request in (before, *after):
         assert request.tools[0]["schema"] == INPUT
     schema = told.tools[0]["schema"]
     assert list(schema["properties"]) == ["a", "suspendedToolCallId", "suspendedToolRunId", "resumeData"]
@@ -167,6 +167,17 @@ async def test_a_resuming_call_may_suspend_again():
     assert [(call.tool_call_id, call.payload) for call in result.pending] == [("c2", {"had": {"v": 1}})]
     last = await agent.resume(result.run_id, {"v": 2})
     assert last.results[0].output == "fine"
+
+
+async def test_a_tool_with_nothing_suspended_keeps_members_of_these_names():
+    seen: list[Any] = []
+    other = create_tool(id="other", description="d", execute=lambda given: given)
+    model = ScriptedModel(CALL, ScriptedCall("other", {"resumeData": 1}), "Done.")
+    agent = Agent(model, [waits(seen), other], auto_resume_suspended_tools=True)
+    await agent.generate("Do it", thread_id="th")
+    result = await agent.generate("?", thread_id="th")
+    assert [r.output for r in result.results] == [{"resumeData": 1}]
+    assert "resumeData" not in str(model.requests[1].tools[1])
 
 
 async def test_without_the_option_the_members_are_the_tools_own():

@@ -302,6 +302,19 @@ async def test_what_the_calls_of_a_broken_response_did_is_not_lost():
     assert agent._store._runs == {}
 
 
+async def test_a_model_that_cannot_even_be_asked_repeats_no_earlier_step():
+    class Fails(ScriptedModel):
+        def respond(self, request):
+            if self.requests:
+                raise ConnectionError("down")
+            return super().respond(request)
+
+    turn = Agent(Fails(ScriptedCall("add", {"n": 1})), [add()]).stream("?")
+    with pytest.raises(ConnectionError):
+        await taken(turn)
+    assert [message["role"] for message in turn.result.messages] == ["assistant", "tool"]
+
+
 async def test_cancelling_who_awaits_a_turn_stops_its_bodies():
     stopped = asyncio.Event()
 
