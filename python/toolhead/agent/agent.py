@@ -159,7 +159,7 @@ class Agent:
             resource_id=resource_id,
         )
         agent = {"thread_id": thread_id, "resource_id": resource_id}
-        record = TurnRecord(messages=conversation, added=[], steps=0, agent=agent)
+        record = TurnRecord(provider=self.model.provider, messages=conversation, added=[], steps=0, agent=agent)
 
         async def work(turn: AgentTurn) -> AsyncGenerator[Chunk, None]:
             async with aclosing(turn._begin(run, record)) as chunks:

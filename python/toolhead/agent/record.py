@@ -25,6 +25,8 @@ class TurnRecord(msgspec.Struct, kw_only=True):
     """A turn that waits, as JSON."""
 
     version: int = VERSION
+    provider: str
+    """Whose form the messages have."""
     messages: list[Any]
     """The conversation that the turn began with, in the provider's form."""
     added: list[Any]

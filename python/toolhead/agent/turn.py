@@ -157,7 +157,9 @@ class AgentTurn:
 
     async def _go_on(self, answer: Callable[[Run], AsyncIterator[Chunk]]) -> AsyncGenerator[Chunk, None]:
         """A turn that waited: first the answer, then the rest if nothing else waits."""
-        self._record = await self._store.read()
+        record = self._record = await self._store.read()
+        if record.provider != self._agent.model.provider:
+            raise ValueError(f"The turn {self.run_id!r} was begun with a model of {record.provider}")
         await self._load()
         last: Chunk | None = None
         async with _closing(answer(self._run)) as made:
@@ -185,8 +187,6 @@ class AgentTurn:
         agent, record = self._agent, self._record
         members = {**self._members, **record.agent, "agent_id": agent.id}
         self._run = await agent._runner.load(self.run_id, messages=record.messages, **members)
-        if self._run._state.provider != agent.model.provider:
-            raise ValueError(f"The turn {self.run_id!r} was begun with a model of {self._run._state.provider}")
         await agent._recall(self, self._run, record)
 
     async def _loop(self) -> AsyncGenerator[Chunk, None]:

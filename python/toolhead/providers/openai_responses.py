@@ -58,9 +58,9 @@ class OpenAIResponsesReader(Reader):
     def __init__(self) -> None:
         super().__init__()
         self._by_place: dict[object, Call] = {}  # output index, and item id where there is no index
-        self._response = 0  # a body may hold several responses, each with places of its own
         self._items: dict[object, dict[str, Any]] = {}  # by place, in order of appearance: the output to give back
         self._call_of: dict[object, Call] = {}
+        self._before: list[tuple[dict[str, Any], Call | None]] = []  # of responses that have ended: places begin again
 
     def read(self, payload: dict[str, Any]) -> None:
         """An event, or a whole response."""
@@ -71,9 +71,6 @@ class OpenAIResponsesReader(Reader):
         subject, _, action = kind.removeprefix("response.").rpartition(".")
         if subject in DELTAS and action in ("delta", "done"):
             self._arguments(payload, action)
-        elif kind == "response.created":
-            self._response += 1
-            self.other(payload)
         elif kind == "response.output_item.added":
             self._item(payload, payload["item"])
         elif kind == "response.output_item.done":
@@ -98,7 +95,7 @@ class OpenAIResponsesReader(Reader):
         self._end(response)
 
     def _item(self, payload: Mapping[str, Any], item: Mapping[str, Any]) -> Call | None:
-        place = self._place(payload.get("output_index"), item.get("id"))
+        place = _place(payload, item)
         self._items[place] = dict(item)
         kind = CALL_ITEMS.get(item.get("type", ""))
         if kind is None:
@@ -110,21 +107,17 @@ class OpenAIResponsesReader(Reader):
             self._call_of[place] = call
             self._by_place[place] = call
             if item.get("id"):
-                self._by_place[self._place(None, item["id"])] = call
+                self._by_place[item["id"]] = call
         return call
 
     def _arguments(self, payload: Mapping[str, Any], action: str) -> None:
-        named = self._by_place.get(self._place(None, payload.get("item_id")))
-        call = self._by_place.get(self._place(payload.get("output_index"), None), named)
+        call = self._by_place.get(payload.get("output_index"), self._by_place.get(payload.get("item_id")))
         if call is None:
             self.other(dict(payload))
         elif action == "delta":
             self.delta(call, payload["delta"])
         else:
             self._end_call(call, payload.get("arguments", payload.get("input")))
-
-    def _place(self, index: object, id: object) -> object:
-        return (self._response, index if index is not None else id)
 
     def _end_call(self, call: Call, text: str | None, *, cut_off: bool = False) -> None:
         if call.open and text and not call.pieces:
@@ -139,12 +132,16 @@ class OpenAIResponsesReader(Reader):
             self.finish("tool_calls")
         else:
             self.finish(reason)
+        self._before = self._output()
+        self._by_place, self._items, self._call_of = {}, {}, {}
+
+    def _output(self) -> list[tuple[dict[str, Any], Call | None]]:
+        return [*self._before, *((item, self._call_of.get(place)) for place, item in self._items.items())]
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """The output items, as they were."""
         output = []
-        for place, item in self._items.items():
-            call = self._call_of.get(place)
+        for item, call in self._output():
             if call is None or call.server:
                 output.append(item)
                 continue
@@ -152,6 +149,11 @@ class OpenAIResponsesReader(Reader):
             text = call.text or ("{}" if kind.text == "arguments" else "")
             output.append({**item, kind.id: ids[call.number], kind.text: text})
         return output
+
+
+def _place(payload: Mapping[str, Any], item: Mapping[str, Any]) -> object:
+    place = payload.get("output_index")
+    return place if place is not None else item.get("id")
 
 
 def definitions(tools: Sequence[Definition]) -> list[dict[str, Any]]:
