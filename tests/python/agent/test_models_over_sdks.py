@@ -332,6 +332,33 @@ async def test_an_error_of_the_api_is_raised_as_the_sdk_raises_it(provider: str)
     assert type(caught.value).__module__.partition(".")[0] in ("openai", "anthropic", "google")
 
 
+BROKEN = {
+    "openai-chat": {"error": {"message": "overloaded", "type": "server_error"}},
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}},
+}
+
+
+@pytest.mark.parametrize("provider", BROKEN)
+async def test_an_error_in_the_middle_of_a_stream_is_raised_and_results_are_kept(provider: str) -> None:
+    model, connect = MODELS[provider]
+    path, sidecar = next(
+        stream for stream in PACKAGED if provider_of(stream[1]["api"]) == provider and "recorded" in stream[1]["kind"]
+    )
+    whole = recorded(path, done=False).rstrip()
+    head, _, _ = whole.rpartition(b"\n\n")  # without the end of the response
+    with loopback(Body(head + b"\n\n" + sse(BROKEN[provider]))) as server:
+        client = connect(server)
+        turn = Agent(model(client, "m"), tools_of(sidecar)).stream("Hi")
+        with pytest.raises(Exception, match="overloaded") as caught:
+            async for _ in turn:
+                pass
+        await closed(client)
+    assert type(caught.value).__module__.partition(".")[0] in ("openai", "anthropic")
+    assert turn.result.finish_reason == "error"
+    assert len(turn.result.results) == len([call for call in sidecar["tool_calls"] if call["kind"] not in SERVER_KINDS])
+    assert turn.result.messages
+
+
 @pytest.mark.parametrize("provider", MODELS)
 def test_a_client_of_another_kind_is_refused(provider: str) -> None:
     model, _ = MODELS[provider]
