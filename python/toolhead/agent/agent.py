@@ -18,6 +18,7 @@ from toolhead.agent.record import TurnRecord
 from toolhead.agent.turn import AgentTurn
 from toolhead.approval import answered
 from toolhead.errors import NotSuspendedError
+from toolhead.request_context import RequestContext
 from toolhead.runs.chunks import ToolCallApproval
 from toolhead.runs.live import APPROVAL_TEXT
 from toolhead.runs.runner import ToolRunner
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from toolhead.abort import AbortSignal
     from toolhead.agent.model import Model
     from toolhead.agent.turn import AgentResult, AgentStep
-    from toolhead.request_context import RequestContext
     from toolhead.runs.chunks import Chunk
     from toolhead.runs.run import Run
     from toolhead.runs.runner import RunnerApproval
@@ -55,7 +55,8 @@ class Agent:
         on_step: called with an `AgentStep` after each response whose calls all have their results, sync or async; a
             raise is logged and changes nothing.
         auto_resume_suspended_tools: whether the model may resume a suspended call of the same thread when the user's
-            next message answers it. Needs a `thread_id` in every turn.
+            next message answers it. Needs a `thread_id` in every turn. The model decides what the message means, so it
+            is no substitute for an approval.
         concurrency, require_approval, transform_policy, timeout, reject_early: as of `ToolRunner`.
 
     Raises:
@@ -134,8 +135,9 @@ class Agent:
             request_context: what the tools' bodies see as `context.request_context`.
             abort_signal: ends the turn: the request to the model is closed, bodies are stopped.
             run_id: an id of the caller's own for the turn; else one is made.
-            thread_id: the conversation's id, told to the tools' bodies.
-            resource_id: whose conversation it is, told to the tools' bodies.
+            thread_id: the conversation's id, told to the tools' bodies. `RequestContext.THREAD_ID` in the request context
+                wins over it.
+            resource_id: whose conversation it is, told to the tools' bodies; `RequestContext.RESOURCE_ID` wins over it.
 
         Raises:
             TypeError, ValueError: naming the argument and what was expected.
@@ -147,6 +149,10 @@ class Agent:
             conversation = list(messages)
         else:
             raise TypeError(f"messages: expected a text or a list of messages, got {type(messages).__name__}")
+        # What the service has put into the request context wins over what may have come from its client.
+        reserved = request_context if request_context is not None else {}
+        thread_id = reserved.get(RequestContext.THREAD_ID, thread_id)
+        resource_id = reserved.get(RequestContext.RESOURCE_ID, resource_id)
         if self.auto_resume_suspended_tools and not thread_id:
             raise ValueError("thread_id: expected the conversation's id, by which suspended calls are found again")
         run = self._runner.run(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolhead import AbortController, Agent, create_tool, ui_stream
+from toolhead import AbortController, Agent, RequestContext, create_tool, ui_stream
 from toolhead.runs.ui_stream import parts_of
 from toolhead.testing import ScriptedCall, ScriptedModel
 
@@ -189,6 +189,19 @@ async def test_bodies_hooks_and_approval_see_whose_conversation_it_is():
     assert seen == [("adder", "t", "r", messages, "pro")]
     assert hooked == [messages]
     assert asked == [("add", {"n": 1})]
+
+
+async def test_ids_that_the_service_put_into_the_request_context_win():
+    seen: list[Any] = []
+
+    def execute(input: dict[str, Any], context: Any) -> int:
+        seen.append((context.agent.thread_id, context.agent.resource_id))
+        return 1
+
+    for context in ({RequestContext.THREAD_ID: "t1", RequestContext.RESOURCE_ID: "r1"}, RequestContext(), None):
+        agent = Agent(ScriptedModel(ScriptedCall("add", {"n": 1}), "Done."), [add(execute)])
+        await agent.generate("?", thread_id="client", resource_id="client", request_context=context)
+    assert seen == [("t1", "r1"), ("client", "client"), ("client", "client")]
 
 
 async def test_reject_early_and_transform_policy_reach_the_run():
