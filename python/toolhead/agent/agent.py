@@ -135,8 +135,8 @@ class Agent:
             request_context: what the tools' bodies see as `context.request_context`.
             abort_signal: ends the turn: the request to the model is closed, bodies are stopped.
             run_id: an id of the caller's own for the turn; else one is made.
-            thread_id: the conversation's id, told to the tools' bodies. `RequestContext.THREAD_ID` in the request context
-                wins over it.
+            thread_id: the conversation's id, told to the tools' bodies; `RequestContext.THREAD_ID` in the request
+                context wins over it.
             resource_id: whose conversation it is, told to the tools' bodies; `RequestContext.RESOURCE_ID` wins over it.
 
         Raises:
@@ -150,9 +150,11 @@ class Agent:
         else:
             raise TypeError(f"messages: expected a text or a list of messages, got {type(messages).__name__}")
         # What the service has put into the request context wins over what may have come from its client.
-        reserved = request_context if request_context is not None else {}
-        thread_id = reserved.get(RequestContext.THREAD_ID, thread_id)
-        resource_id = reserved.get(RequestContext.RESOURCE_ID, resource_id)
+        if request_context is not None and not isinstance(request_context, RequestContext):
+            request_context = RequestContext(request_context)
+        if request_context is not None:
+            thread_id = request_context.get(RequestContext.THREAD_ID, thread_id)
+            resource_id = request_context.get(RequestContext.RESOURCE_ID, resource_id)
         if self.auto_resume_suspended_tools and not thread_id:
             raise ValueError("thread_id: expected the conversation's id, by which suspended calls are found again")
         run = self._runner.run(
