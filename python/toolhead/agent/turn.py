@@ -99,6 +99,8 @@ class AgentTurn:
         self._is_saved = True
         self._is_reading = False
         """Whether the run has begun with the latest response."""
+        self._is_continued = True
+        """Whether the model has something to read that it has not read."""
 
     def __repr__(self) -> str:
         state = "new" if self._chunks is None else "running" if self._result is None else self._result.finish_reason
@@ -142,9 +144,11 @@ class AgentTurn:
                 async for chunk in made:
                     if isinstance(chunk, (ToolCallApproval, ToolCallSuspended)):
                         await self._save()  # who answers must find the turn
+                    elif isinstance(chunk, StepFinish):
+                        self._is_continued = chunk.is_continued
                     yield chunk
         finally:
-            if self._owns and not self._run.pending and self._agent._forgets:
+            if self._owns and not self._waits and self._agent._forgets:
                 await self._store.delete()
 
     async def _begin(self, run: Run, record: TurnRecord) -> AsyncGenerator[Chunk, None]:
@@ -197,14 +201,14 @@ class AgentTurn:
                         yield chunk
             except Exception:
                 # What its calls have done is done: the conversation can go on from there.
-                if self._is_reading and not self._run.pending and self._run._state.calls:
+                if self._is_reading and not self._waits and self._run._state.calls:
                     await self._close_step()
                 self._end("error")
                 raise
             finally:
-                if self._run.pending:  # also when the reader went away: somebody else may answer
+                if self._waits:  # also when the reader went away: somebody else may answer
                     await self._save()
-            if self._run.pending:
+            if self._waits:
                 if self._end() == "tool-calls":
                     yield StepFinish(run_id=self.run_id, reason=self._run.finish_reason or "other", is_continued=False)
                     yield chunks.Finish(run_id=self.run_id, reason="tool-calls")
@@ -258,7 +262,12 @@ class AgentTurn:
         """Whether the model is to be asked."""
         if self._run.signal.aborted or self._record.steps >= self._agent.max_steps:
             return False
-        return self._record.steps == 0 or bool(self._run.results)
+        return self._is_continued
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the conversation cannot go on before somebody has answered."""
+        return bool(self._run._state.waiting)
 
     def _is_settled(self) -> bool:
         """Whether every call of the step has its result; one may also be worked on elsewhere."""
@@ -289,13 +298,14 @@ class AgentTurn:
     @property
     def _reason(self) -> TurnEnd:
         run = self._run
-        if run.pending:
-            return "tool-calls" if all(call.kind == "client" for call in run.pending) else "suspended"
+        if self._waits:
+            kinds = {call.record.phase for call in run._state.waiting}
+            return "tool-calls" if kinds == {"client"} else "suspended"
         if not self._is_settled():
             return "elsewhere"
         if run.signal.aborted:
             return "abort"
-        if run.results:
+        if self._is_continued:
             return "tool-calls"  # the model has not read them: its steps are used up
         return cast("TurnEnd", run.finish_reason or "other")
 
