@@ -85,3 +85,31 @@ async def test_every_call_of_many_turns_has_one_result_and_nothing_is_left():
     assert len(asyncio.all_tasks()) == 1
     gc.collect()
     assert not [found for found in gc.get_objects() if type(found).__name__ == "LiveCall"]
+
+
+def answers(request: Any) -> Any:
+    """A model without a script: it calls once, and repeats what it was told."""
+    last = request.messages[-1]
+    return last["content"] if last["role"] == "tool" else ScriptedCall("who", {"name": last["content"]})
+
+
+async def test_one_agent_serves_many_turns_at_once_and_none_sees_another():
+    async def execute(given: Any, context: Any) -> str:
+        await asyncio.sleep(0)
+        return f"{given['name']} is {context.request_context['user']} in {context.agent.thread_id}"
+
+    who = create_tool(
+        id="who", description="d", execute=execute, require_approval=lambda given, _: "9" in given["name"]
+    )
+    agent = Agent(ScriptedModel(*[answers] * 400), [who])
+
+    async def talk(number: int) -> str:
+        name = f"n{number}"
+        result = await agent.generate(name, thread_id=f"t{number}", request_context={"user": f"u{number}"})
+        if result.pending:
+            result = await agent.approve_tool_call(result.run_id, request_context={"user": f"u{number}"})
+        return result.text
+
+    texts = await asyncio.gather(*(talk(number) for number in range(200)))
+    assert texts == [f"n{number} is u{number} in t{number}" for number in range(200)]
+    assert agent._store._runs == {}
