@@ -12,7 +12,7 @@ CALLBACKS = {"inputDelta": "input_delta"}
 async def ui_facts(vector: dict[str, Any]) -> dict[str, Any]:
     """The parts of a streamed call, with marks for what is new in every run."""
     run = ToolRunner({"cust": _tool(vector)}).run()
-    chunks = run.step(_response(vector["input"]["calls"]), provider="openai-chat")
+    chunks = run.step(response(vector["input"]["calls"]), provider="openai-chat")
     parts = [_marked(part, run.id) async for part in ui_stream(chunks) if part["type"].startswith(("tool-", "data-"))]
     return {"ui_stream_tool_parts": parts, "types": [part["type"] for part in parts]}
 
@@ -61,7 +61,7 @@ def _callback(script: dict[str, Any]) -> Any:
     return callback
 
 
-def _response(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def response(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls as a streamed chat completion, each in two halves, as the vectors say."""
     events: list[dict[str, Any]] = []
     for index, call in enumerate(calls):

@@ -353,7 +353,7 @@ async def _asked_again(run: Run, call_id: str) -> AsyncIterator[Chunk]:
         run_id=run.id,
         tool_call_id=call_id,
         tool_name=call.record.tool_name,
-        args=call.record.args,
+        args=call.record.asked,
         resume_schema=APPROVAL_TEXT,
         projections=call.views.of("input", "approval"),
     )

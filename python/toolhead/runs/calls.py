@@ -19,11 +19,11 @@ Phase: TypeAlias = Literal["streaming", "available", "approval", "running", "sus
 WAITING: frozenset[str] = frozenset({"approval", "suspended", "client"})
 
 NEXT: dict[str, frozenset[str]] = {
-    "streaming": frozenset({"available", "done"}),
+    "streaming": frozenset({"available", "suspended", "done"}),
     "available": frozenset({"approval", "running", "suspended", "client", "done"}),
     "approval": frozenset({"running", "done"}),
     "running": frozenset({"suspended", "done"}),
-    "suspended": frozenset({"running", "done"}),
+    "suspended": frozenset({"available", "running", "suspended", "done"}),
     "client": frozenset({"done"}),
     "done": frozenset(),
 }
@@ -68,7 +68,11 @@ class CallRecord(msgspec.Struct, kw_only=True):
     args_text: str = ""
     cut_off: bool = False
     digest: str = ""
+    asked: Any = None
+    """The validated input that a person is asked to approve."""
     approved: bool = False
+    reached: Literal["available", "running"] | None = None
+    """How far the call has got: a suspension before its body ran is answered by going through the checks again."""
     suspend_payload: Any = None
     resume_label: Any = None
     outcome: Outcome | None = None

@@ -139,27 +139,41 @@ class LiveCall:
             message = f"The tool {record.called!r} does not exist. Available tools: {names}"
             await self._failed(ToolNotFoundError(message, tool_call_id=record.tool_call_id))
             return
-        checked = self._checked_input(tool)
-        if isinstance(checked, ValidationError):
-            await self._refused(checked)
-            return
-        record.advance("available")
-        await self._hook(
-            "on_input_available", hooks.InputAvailableEvent, input=checked.value, messages=self.run.input_messages
-        )
         record.digest = self._digest(tool)
-        if not tool.can_execute:
-            record.advance("client")
-            return
+        await self._begin(tool, {})
+
+    async def _begin(self, tool: AnyTool, members: dict[str, Any]) -> None:
+        """From the arguments to the body, or to who has to answer first. `members`: what an answer brings."""
+        record = self.record
         try:
-            needed = await self._needs_approval(tool, checked.value)
+            checked = self._checked_input(tool)
+            if isinstance(checked, ValidationError):
+                await self._refused(checked)
+                return
+            if record.phase in ("streaming", "suspended") and record.reached != "running":
+                record.advance("available")
+            if record.reached is None:
+                record.reached = "available"
+                await self._hook(
+                    "on_input_available",
+                    hooks.InputAvailableEvent,
+                    input=checked.value,
+                    messages=self.run.input_messages,
+                )
+            if not tool.can_execute:
+                record.advance("client")
+                return
+            is_decided = record.approved or record.reached == "running"
+            needed = False if is_decided else await self._needs_approval(tool, checked.value, members)
         except Suspension as suspension:
             await self._suspended(tool, suspension)
             return
-        if needed:
-            await self._ask()
+        if isinstance(needed, ValidationError):
+            await self._refused_inside(needed, is_resumed="resume_data" in members)
+        elif needed:
+            await self._ask(checked.value)
         else:
-            await self._execute(tool, checked, {})
+            await self._execute(tool, checked, members if record.reached == "running" else {})
 
     async def approved(self) -> None:
         """A person said yes: the task of the answered call."""
@@ -175,11 +189,7 @@ class LiveCall:
         try:
             assert self.tool is not None  # noqa: S101  a call without a tool never waits
             await self.views.add("input", {"input": self.record.args})
-            checked = self._checked_input(self.tool)
-            if isinstance(checked, ValidationError):
-                await self._refused(checked)
-            else:
-                await self._execute(self.tool, checked, members)
+            await self._begin(self.tool, members)
         except asyncio.CancelledError:
             await self._aborted()
             raise
@@ -226,7 +236,7 @@ class LiveCall:
             payload = {"input": record.args}
             await self.views.add("input", payload)
             if record.phase == "approval":
-                await self.views.add("approval", payload)
+                await self.views.add("approval", {"input": record.asked})
             elif record.phase == "suspended":
                 await self.views.add("suspend", {**payload, "suspend_payload": record.suspend_payload})
 
@@ -272,21 +282,27 @@ class LiveCall:
         issues = Refused.one((), text, keyword="json").issues
         return ValidationError(issues, phase="input", tool_id=tool.id, value=self.record.args_text)
 
-    async def _needs_approval(self, tool: AnyTool, value: Any) -> bool:
-        """A tool's predicate decides alone; else the tool's flag or the runner's."""
-        context = prepared_context(self._members({}))
-        own = tool.require_approval
+    async def _needs_approval(self, tool: AnyTool, value: Any, members: dict[str, Any]) -> bool | ValidationError:
+        """A tool's predicate decides alone; else the tool's flag or the runner's.
+
+        A request context that its schema refuses is told before anybody is asked.
+        """
+        own, general = tool.require_approval, self.run.runner.require_approval
+        if not (callable(own) or own or general):
+            return False
+        context = call.entered(tool, prepared_context(self._members(members)))
+        if isinstance(context, ValidationError):
+            return context
         if callable(own) or own:
             return await approval.needs_approval(tool.id, own, value, context)
-        general = self.run.runner.require_approval
         if callable(general):
             request = ApprovalRequest(self.record.tool_name, self.record.tool_call_id)
             return await approval.needs_approval(tool.id, lambda i, c: general(request.of(i, c)), value, context)
         return bool(general)
 
-    async def _ask(self) -> None:
-        args = self.record.args
+    async def _ask(self, value: Any) -> None:
         self.record.advance("approval")
+        args = self.record.asked = sendable(value)
         await self.views.add("approval", {"input": args})
         self.last = chunks.ToolCallApproval(
             **self._named, args=args, resume_schema=APPROVAL_TEXT, projections=self.views.of("input", "approval")
@@ -294,6 +310,7 @@ class LiveCall:
 
     async def _execute(self, tool: AnyTool, checked: call.Accepted, members: dict[str, Any]) -> None:
         self.record.advance("running")
+        self.record.reached = "running"
         is_resumed = "resume_data" in members
         try:
             if self.carried is not None and self.run.take_up is not None and not is_resumed:
@@ -317,13 +334,18 @@ class LiveCall:
         except Exception as error:  # noqa: BLE001  whatever a body raises is this call's result and nobody else's
             await self._broke(error, "execute")
         else:
-            if not isinstance(output, ValidationError):
-                await self._succeeded(output, checked.repairs)
-            elif output.phase == "resume" and is_resumed:  # the suspension stays open: somebody may answer again
-                self.record.advance("suspended")
-                self.refused_answer = self._named_error(output)
+            if isinstance(output, ValidationError):
+                await self._refused_inside(output, is_resumed=is_resumed)
             else:
-                await self._refused(output)
+                await self._succeeded(output, checked.repairs)
+
+    async def _refused_inside(self, error: ValidationError, *, is_resumed: bool) -> None:
+        """A schema refused something after the input."""
+        if error.phase == "resume" and is_resumed:  # the suspension stays open: somebody may answer again
+            self.record.advance("suspended")
+            self.refused_answer = self._named_error(error)
+        else:
+            await self._refused(error)
 
     async def _suspended(self, tool: AnyTool, suspension: Suspension) -> None:
         record = self.record
@@ -423,10 +445,11 @@ class LiveCall:
     def pending(self) -> PendingCall:
         """The question that the call waits for, as a display sees it."""
         record = self.record
-        args = self.views.shown("display", ("approval", "input"), record.args)
-        if record.phase != "suspended":
-            if record.phase == "approval":
-                return PendingCall(**self._about, kind="approval", args=args, resume_schema=APPROVAL_TEXT)
+        if record.phase == "approval":
+            asked = self.views.shown("display", ("approval", "input"), record.asked)
+            return PendingCall(**self._about, kind="approval", args=asked, resume_schema=APPROVAL_TEXT)
+        args = self.views.shown("display", ("input",), record.args)
+        if record.phase == "client":
             return PendingCall(**self._about, kind="client", args=args)
         payload = self.views.shown("display", ("suspend",), record.suspend_payload)
         schema = None if self.tool is None else _schema_text(self.tool, "resume_schema")

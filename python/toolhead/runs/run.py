@@ -172,7 +172,9 @@ class Run:
         call = self._state.by_id.get(tool_call_id)
         where: dict[str, Any] = {"tool_call_id": tool_call_id, "phase": phase}
         if call is None:
-            raise NotSuspendedError(f"The run {self.id} has no call {tool_call_id!r}", **where)
+            waiting = ", ".join(call.record.tool_call_id for call in self._state.waiting) or "none"
+            text = f"The run {self.id} has no call {tool_call_id!r}; waiting for an answer: {waiting}"
+            raise NotSuspendedError(text, **where)
         # Read as running from a store, it is being answered by somebody else.
         is_claimed = call.record.phase == "running" and call.task is None
         if call.record.phase == "done" or call.is_answered or is_claimed:

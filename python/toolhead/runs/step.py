@@ -86,6 +86,7 @@ class Step:
                 await live.interrupted(self._reason(live), text)
                 live.record.shown = invocation(live)
             state.transcript.end_text()
+            state.provider = self.reader.form or self.provider
             state.assistant = self.reader.assistant([call.provider_id for call in state.calls])
             state.is_stepping = False
             await self.saved.step(state)

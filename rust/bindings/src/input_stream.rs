@@ -60,6 +60,8 @@ struct State {
 /// shown is taken back, but for a repeated key without a schema, whose last value wins. Text that is no JSON makes the
 /// state "rejected"; what came before it stays readable, and `finish()` says what was wrong and where.
 ///
+/// One owner at a time: threads that push to one stream each get their deltas in whole, in an open order.
+///
 /// With a validator the schema works along: the state is "rejected" from the byte on after which no text can make the
 /// value valid, and `issues` tells why; the value goes on growing. A part of a schema that cannot be decided early
 /// (a regular expression that needs an engine, `format`, `unevaluated*`) is decided at the end of its value.
