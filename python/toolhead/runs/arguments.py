@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolhead._core import MISSING
+from toolhead._core import MISSING, InputStream
 from toolhead.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ArgumentStream:
-    """Takes pieces of text. Without a tool it only keeps them."""
+    """Takes pieces of text. Without a tool it only keeps them; without `judges` it shows values and has no verdict."""
 
-    def __init__(self, tool: AnyTool | None) -> None:
-        self._stream = None if tool is None else tool.stream_input()
+    def __init__(self, tool: AnyTool | None, *, judges: bool = True) -> None:
+        self._stream = None if tool is None else tool.stream_input() if judges else InputStream()
         self._mends = tool is not None and tool.repair_input
         self._pieces: list[str] = []
         self._is_open = True  # the text so far is the beginning of a JSON text

@@ -27,7 +27,7 @@ from toolhead.errors import (
 from toolhead.model_output import map_output
 from toolhead.observe import is_configured, tool_span
 from toolhead.providers.answers import Answer, stored_form
-from toolhead.runs import chunks
+from toolhead.runs import carried, chunks
 from toolhead.runs.arguments import ArgumentStream
 from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCall, error_form
 from toolhead.runs.sendable import sendable
@@ -70,7 +70,9 @@ class LiveCall:
         self.refused_answer: ValidationError | None = None
         """Why the answer was refused: the call still waits."""
         self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
-        self.arguments = ArgumentStream(tool)
+        self.arguments = ArgumentStream(tool, judges=not self._may_carry)
+        self.carried: carried.Carried | None = None
+        """What the arguments say about the resumption of another call."""
 
     # ------------------------------------------------------------------------------------- while it streams
 
@@ -167,7 +169,7 @@ class LiveCall:
             await self._suspended(tool, suspension)
             return
         if isinstance(needed, ValidationError):
-            await self._refused_inside(needed)
+            await self._refused_inside(needed, is_resumed="resume_data" in members)
         elif needed:
             await self._ask(checked.value)
         else:
@@ -265,6 +267,8 @@ class LiveCall:
         text = self.record.args_text
         if self.record.cut_off and not text.strip():
             return self._cut_off(tool)
+        if self._may_carry:
+            text, self.carried = carried.split(text)
         checked = call.check_input(tool, text if text.strip() else "{}", is_text=True)
         cause = checked.__cause__ if isinstance(checked, ValidationError) else None
         if isinstance(cause, DecodeError) and cause.is_incomplete:
@@ -307,8 +311,14 @@ class LiveCall:
     async def _execute(self, tool: AnyTool, checked: call.Accepted, members: dict[str, Any]) -> None:
         self.record.advance("running")
         self.record.reached = "running"
-        context = call.with_repairs(prepared_context(self._members(members)), checked.repairs)
+        is_resumed = "resume_data" in members
         try:
+            if self.carried is not None and self.run.take_up is not None and not is_resumed:
+                if (refused := await self.run.take_up(self, self.carried)) is not None:
+                    await self._refused(refused)
+                    return
+                members = {**members, "resume_data": self.carried.data}
+            context = call.with_repairs(prepared_context(self._members(members)), checked.repairs)
             async with self.run.slot() as left_behind:
                 if self.run.signal.aborted:
                     raise ToolAbortedError("The run was aborted", tool_id=tool.id, phase="execute")  # noqa: TRY301
@@ -325,13 +335,13 @@ class LiveCall:
             await self._broke(error, "execute")
         else:
             if isinstance(output, ValidationError):
-                await self._refused_inside(output)
+                await self._refused_inside(output, is_resumed=is_resumed)
             else:
                 await self._succeeded(output, checked.repairs)
 
-    async def _refused_inside(self, error: ValidationError) -> None:
+    async def _refused_inside(self, error: ValidationError, *, is_resumed: bool) -> None:
         """A schema refused something after the input."""
-        if error.phase == "resume":  # the suspension stays open: somebody may answer again
+        if error.phase == "resume" and is_resumed:  # the suspension stays open: somebody may answer again
             self.record.advance("suspended")
             self.refused_answer = self._named_error(error)
         else:
@@ -485,6 +495,11 @@ class LiveCall:
     async def _error_hook(self, error: BaseException) -> None:
         name, messages = self.record.tool_name, self.run.input_messages
         await self._hook("on_error", hooks.ErrorEvent, tool_name=name, error=error, messages=messages)
+
+    @property
+    def _may_carry(self) -> bool:
+        """Whether the arguments may say that they resume another call."""
+        return self.tool is not None and self.tool.id in self.run.resumable
 
     @property
     def provider_id(self) -> str:

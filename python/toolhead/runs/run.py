@@ -23,11 +23,15 @@ from toolhead.runs.transcript import invocation
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+    from toolhead.errors import ValidationError
     from toolhead.providers.registry import Provider
     from toolhead.request_context import RequestContext
     from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.carried import Carried
     from toolhead.runs.runner import ToolRunner
 
+TakeUp: TypeAlias = "Callable[[LiveCall, Carried], Awaitable[ValidationError | None]]"
+"""Returns why the data are refused; raises a `ToolError` where there is no such suspended call any more."""
 RunStatus: TypeAlias = Literal["new", "running", "waiting", "done"]
 
 
@@ -54,6 +58,10 @@ class Run:
         self._state = RunState()
         self._saved = Saved(runner.store, run_id)
         self._slots = asyncio.Semaphore(runner.concurrency)
+        self.take_up: TakeUp | None = None
+        """Set where calls may carry resume data: takes the suspended call over for the call that carries them."""
+        self.resumable: frozenset[str] = frozenset()
+        """The ids of the tools whose calls may."""
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status}, calls={len(self._state.by_id)})"
@@ -167,7 +175,9 @@ class Run:
             waiting = ", ".join(call.record.tool_call_id for call in self._state.waiting) or "none"
             text = f"The run {self.id} has no call {tool_call_id!r}; waiting for an answer: {waiting}"
             raise NotSuspendedError(text, **where)
-        if call.record.phase == "done" or call.is_answered:
+        # Read as running from a store, it is being answered by somebody else.
+        is_claimed = call.record.phase == "running" and call.task is None
+        if call.record.phase == "done" or call.is_answered or is_claimed:
             raise AlreadyResolvedError(f"The call {tool_call_id!r} has been answered before", **where)
         if call.record.phase != phase:
             raise NotSuspendedError(f"The call {tool_call_id!r} does not wait for this ({call.record.phase})", **where)

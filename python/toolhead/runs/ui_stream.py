@@ -122,6 +122,7 @@ def _error(_: Chunk, payload: Part) -> list[Part]:
 
 PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
     "step-start": _named("start-step"),
+    "abort": _named("abort"),
     "step-finish": _named("finish-step"),
     "text-start": _named("text-start", id="id"),
     "text-delta": _named("text-delta", id="id", delta="text"),
