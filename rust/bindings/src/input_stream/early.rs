@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use toolhead_core::drivers::stream::{Follower, Holds};
 use toolhead_core::issue::{Step, schema_pointer};
 use toolhead_core::json::Number;
-use toolhead_core::json::sink::{Kind, Literal, Sink};
+use toolhead_core::json::sink::{Containers, Kind, Literal, Sink};
 use toolhead_core::plan::Plan;
 
 use super::live::{Builder, Live};
@@ -79,6 +79,9 @@ impl Sink for Judged<'_, '_> {
     fn value_begin(&mut self, kind: Kind, at: usize) -> PyResult<()> {
         self.follower.value_begin(kind, at);
         Ok(())
+    }
+    fn instead_of_string(&mut self, at: usize) -> PyResult<Containers> {
+        Ok(self.follower.instead_of_string(at))
     }
     #[inline]
     fn comma(&mut self, at: usize) -> PyResult<()> {

@@ -22,6 +22,15 @@ pub enum Kind {
     Literal(Literal),
 }
 
+/// Containers that may stand somewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Containers {
+    /// `{`
+    pub object: bool,
+    /// `[`
+    pub array: bool,
+}
+
 /// The three words of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Literal {
@@ -58,6 +67,12 @@ pub trait Sink {
     #[inline]
     fn value_begin(&mut self, _kind: Kind, _at: usize) -> Result<(), Self::Stop> {
         Ok(())
+    }
+    /// A string begins at `at`, asked before [`Sink::value_begin`]: the containers that its text may be read as because
+    /// a string there is certainly wrong.
+    #[inline]
+    fn instead_of_string(&mut self, _at: usize) -> Result<Containers, Self::Stop> {
+        Ok(Containers::default())
     }
     /// A comma stands at `at`: one more item or member must follow.
     #[inline]

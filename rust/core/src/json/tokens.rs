@@ -72,9 +72,13 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         let begin = self.offset + at;
-        sink.value_begin(Kind::String, begin)?;
-        self.quote = quote;
         let start = at + 1;
+        self.quote = quote;
+        if self.repairs.asks(Repair::DoubleEncoding) && self.begins_encoded(begin, sink)? {
+            self.state = State::Text { key: false };
+            return Ok(start);
+        }
+        sink.value_begin(Kind::String, begin)?;
         let end = scan::plain_run(text.as_bytes(), start, quote);
         if text.as_bytes().get(end) == Some(&quote) {
             sink.string(&text[start..end], begin + 1..self.offset + end)?;
@@ -149,12 +153,18 @@ impl Tokenizer {
                 if key {
                     self.end_key(place + 1, sink)?;
                 } else {
-                    sink.string_end(place + 1)?;
+                    if self.encoded.is_some() {
+                        self.encoded_end(place + 1, sink)?;
+                    } else {
+                        sink.string_end(place + 1)?;
+                    }
                     self.state = self.after_value();
                 }
             }
             Some(b'\\') => {
-                sink.escape_begin(place)?;
+                if self.encoded.is_none() {
+                    sink.escape_begin(place)?;
+                }
                 if let Some(&byte) = text.as_bytes().get(end + 1)
                     && let Step::Done(character) = Escape::Backslash.step(byte, self.quote)
                 {
@@ -212,6 +222,8 @@ impl Tokenizer {
         if key {
             self.token.push_str(piece);
             sink.key_text(piece, from)?;
+        } else if self.encoded.is_some() {
+            self.encoded_piece(piece, from, sink)?;
         } else {
             sink.string_text(piece, from)?;
         }
@@ -235,6 +247,7 @@ impl Tokenizer {
                 }
                 self.state = State::Escape { key, escape: next };
                 if !self.keeps(next)
+                    && self.encoded.is_none()
                     && let Some(characters) = next.may_become()
                 {
                     sink.escape_narrowed(characters, place)?;
