@@ -72,6 +72,21 @@ pub(super) struct Judged<'live, 'py> {
     pub(super) follower: &'live mut Follower<Compiled>,
 }
 
+impl Judged<'_, '_> {
+    /// Tells of a name that stands twice; `repeats` is the schema's answer, where it knows the name.
+    #[inline]
+    fn check_repeat(&mut self, key: &str, end: usize, repeats: Option<bool>) -> PyResult<()> {
+        let is_repeated = match repeats {
+            Some(known) => known,
+            None => self.builder.live.is_repeated(self.builder.py)?,
+        };
+        if is_repeated {
+            self.follower.repeated_key(key, end);
+        }
+        Ok(())
+    }
+}
+
 impl Sink for Judged<'_, '_> {
     type Stop = PyErr;
 
@@ -108,14 +123,15 @@ impl Sink for Judged<'_, '_> {
     #[inline]
     fn key(&mut self, key: &str, end: usize) -> PyResult<()> {
         self.builder.key(key, end)?;
-        let is_repeated = match self.follower.key(key, end) {
-            Some(known) => known,
-            None => self.builder.live.is_repeated(self.builder.py)?,
-        };
-        if is_repeated {
-            self.follower.repeated_key(key, end);
-        }
-        Ok(())
+        let repeats = self.follower.key(key, end);
+        self.check_repeat(key, end, repeats)
+    }
+    #[inline]
+    fn whole_key(&mut self, key: &str, from: Range<usize>) -> PyResult<()> {
+        let end = from.end + 1;
+        self.builder.key(key, end)?;
+        let repeats = self.follower.whole_key(key, &from);
+        self.check_repeat(key, end, repeats)
     }
     fn object_end(&mut self, end: usize) -> PyResult<()> {
         self.follower.container_end(end);

@@ -200,20 +200,28 @@ impl Live {
         }
         Ok(())
     }
+}
 
-    /// Puts the newest value again, as another object.
-    fn put_again(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        match self.frames.last_mut() {
-            Some(Frame { container: Container::Array(array), count, .. }) => {
-                array.bind(value.py()).set_item(*count - 1, value).map_err(|_| {
-                    PyRuntimeError::new_err(
-                        "the live value of the stream was changed by its reader: use snapshot()",
-                    )
-                })
-            }
-            _ => self.put(value),
+/// Puts the newest value again, as another object.
+fn put_again(frames: &[Frame], root: &mut Option<Py<PyAny>>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = value.py();
+    match frames.last() {
+        None => *root = Some(value.clone().unbind()),
+        Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
+            object.bind(py).set_item(key, value)?;
+        }
+        Some(Frame { container: Container::Object(_), .. }) => {
+            return Err(PyRuntimeError::new_err("a member has no key"));
+        }
+        Some(Frame { container: Container::Array(array), count, .. }) => {
+            array.bind(py).set_item(*count - 1, value).map_err(|_| {
+                PyRuntimeError::new_err(
+                    "the live value of the stream was changed by its reader: use snapshot()",
+                )
+            })?;
         }
     }
+    Ok(())
 }
 
 /// [`Live`] as a sink, while this thread is attached to Python.
@@ -294,12 +302,8 @@ impl Sink for Builder<'_, '_> {
 
     #[inline]
     fn string_text(&mut self, piece: &str, _from: Range<usize>) -> PyResult<()> {
-        let Some(tip) = &mut self.live.tip else { return Ok(()) };
-        if tip.append(self.py, piece)? {
-            let moved = tip.text(self.py).clone();
-            self.live.put_again(moved.as_any())?;
-        }
-        Ok(())
+        let Live { tip: Some(tip), frames, root, .. } = &mut *self.live else { return Ok(()) };
+        tip.append(self.py, piece, |text| put_again(frames, root, text))
     }
 
     fn string_end(&mut self, _end: usize) -> PyResult<()> {
@@ -307,10 +311,8 @@ impl Sink for Builder<'_, '_> {
         if let Some(changes) = &mut self.live.changes {
             changes.catch_up_begun(self.py, &tip)?;
         }
-        let (text, moved) = tip.finish(self.py)?;
-        if moved {
-            self.live.put_again(text.as_any())?;
-        }
+        let Live { frames, root, .. } = &mut *self.live;
+        let text = tip.finish(self.py, |text| put_again(frames, root, text))?;
         match &mut self.live.changes {
             Some(changes) => changes.end_text(&text),
             None => Ok(()),

@@ -99,6 +99,13 @@ pub trait Sink {
     fn object_begin(&mut self) -> Result<(), Self::Stop>;
     /// The whole key; its closing quote ends before `end`.
     fn key(&mut self, key: &str, end: usize) -> Result<(), Self::Stop>;
+    /// A whole key without escapes arrived at once; its quotes stand around `from`.
+    #[inline]
+    fn whole_key(&mut self, key: &str, from: Range<usize>) -> Result<(), Self::Stop> {
+        let end = from.end + 1;
+        self.key_text(key, from)?;
+        self.key(key, end)
+    }
     /// The innermost object ended before `end`.
     fn object_end(&mut self, end: usize) -> Result<(), Self::Stop>;
     /// An array begins.

@@ -170,6 +170,16 @@ impl<H: Holds> Follower<H> {
         }
         repeats
     }
+    /// See [`sink::Sink`]; answers as [`Follower::key`].
+    #[inline]
+    pub fn whole_key(&mut self, key: &str, from: &Range<usize>) -> Option<bool> {
+        with!(self, x);
+        if !self.run.capture.is_active() && self.run.expected_name(x, key, from.end) {
+            return Some(false);
+        }
+        self.key_text(key, from);
+        self.key(key, from.end + 1)
+    }
     /// See [`sink::Sink`].
     pub fn container_begin(&mut self, is_object: bool) {
         with!(self, x);
