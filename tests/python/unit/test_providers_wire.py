@@ -85,20 +85,22 @@ def test_an_exception_frame_keeps_its_name():
     assert list(FrameWire().feed(data)) == [{"throttlingException": {"message": "slow down"}}]
 
 
+def payloads(wire: TextWire, body: bytes, size: int) -> list[dict[str, object]]:
+    return [payload for at in range(0, len(body), size) for payload in wire.feed(body[at : at + size])]
+
+
 def test_an_event_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MAX_EVENT", 100)
     whole = b'data: {"n":"' + b"x" * 60 + b'"}\n\n'
     for size in (1, 7, 1000):
         wire = TextWire()
-        pieces = [(whole * 5)[at : at + size] for at in range(0, len(whole) * 5, size)]
-        assert len([payload for piece in pieces for payload in wire.feed(piece)]) == 5
+        assert len(payloads(wire, whole * 5, size)) == 5
         for endless in (b"data: " + b"x" * 101, b"data: xxxxxxxx\n" * 8, b'{"n":"' + b"x" * 101):
             with pytest.raises(DecodeError, match="An event of the provider's stream is too long") as caught:
-                for at in range(0, len(endless), size):
-                    list(wire.feed(endless[at : at + size]))
+                payloads(wire, endless, size)
             assert caught.value.offset >= len(whole) * 5
             wire = TextWire()
-            list(wire.feed(whole * 5))
+            payloads(wire, whole * 5, size)
 
 
 def test_headers_that_end_outside_their_frame_are_refused():
