@@ -325,7 +325,10 @@ impl Tokenizer {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             at = match self.state {
-                State::Text { key } => self.text(text, at, key, sink)?,
+                State::Text { key } if self.encoded.is_none() => {
+                    self.text::<S, false>(text, at, key, sink)?
+                }
+                State::Text { key } => self.text::<S, true>(text, at, key, sink)?,
                 State::Escape { key, escape } => {
                     at + usize::from(self.escape(escape, byte, self.offset + at, key, sink)?)
                 }

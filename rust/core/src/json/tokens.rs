@@ -87,7 +87,7 @@ impl Tokenizer {
         }
         sink.string_begin()?;
         self.state = State::Text { key: false };
-        self.text_from(text, start, end, false, sink)
+        self.text_from::<S, false>(text, start, end, false, sink)
     }
 
     #[inline]
@@ -116,11 +116,11 @@ impl Tokenizer {
             return Ok(end + 1);
         }
         self.state = State::Text { key: true };
-        self.text_from(text, start, end, true, sink)
+        self.text_from::<S, false>(text, start, end, true, sink)
     }
 
     #[inline]
-    pub(super) fn text<S: Sink>(
+    pub(super) fn text<S: Sink, const ENCODED: bool>(
         &mut self,
         text: &str,
         at: usize,
@@ -128,12 +128,13 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         let end = scan::plain_run(text.as_bytes(), at, self.quote);
-        self.text_from(text, at, end, key, sink)
+        self.text_from::<S, ENCODED>(text, at, end, key, sink)
     }
 
-    /// The plain run `at..end` of a key or string, and what stands behind it.
+    /// The plain run `at..end` of a key or string, and what stands behind it. `ENCODED`: of a string that may be text of a
+    /// value; known beforehand, so that other strings do not ask.
     #[inline]
-    fn text_from<S: Sink>(
+    fn text_from<S: Sink, const ENCODED: bool>(
         &mut self,
         text: &str,
         at: usize,
@@ -142,7 +143,7 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         if end > at {
-            self.piece(&text[at..end], self.offset + at..self.offset + end, key, sink)?;
+            self.piece::<S, ENCODED>(&text[at..end], self.offset + at..self.offset + end, key, sink)?;
         }
         let place = self.offset + end;
         match text.as_bytes().get(end) {
@@ -151,7 +152,7 @@ impl Tokenizer {
                 if key {
                     self.end_key(place + 1, sink)?;
                 } else {
-                    if self.encoded.is_some() {
+                    if ENCODED {
                         self.encoded_end(place + 1, sink)?;
                     } else {
                         sink.string_end(place + 1)?;
@@ -160,7 +161,7 @@ impl Tokenizer {
                 }
             }
             Some(b'\\') => {
-                if self.encoded.is_none() {
+                if !ENCODED {
                     sink.escape_begin(place)?;
                 }
                 if let Some(&byte) = text.as_bytes().get(end + 1)
@@ -168,14 +169,14 @@ impl Tokenizer {
                 {
                     // Whole already, as nearly all are: one ASCII character.
                     let mut utf8 = [0; 4];
-                    self.piece(character.encode_utf8(&mut utf8), place..place + 2, key, sink)?;
+                    self.piece::<S, ENCODED>(character.encode_utf8(&mut utf8), place..place + 2, key, sink)?;
                     return Ok(end + 2);
                 }
                 self.token_start = place;
                 self.state = State::Escape { key, escape: Escape::Backslash };
             }
             Some(&control) if self.repairs.make(Repair::ControlCharacters, place) => {
-                self.piece(&text[end..=end], place..place + 1, key, sink)?;
+                self.piece::<S, ENCODED>(&text[end..=end], place..place + 1, key, sink)?;
                 if control == b'\n' {
                     self.new_line(end + 1);
                 }
@@ -201,7 +202,7 @@ impl Tokenizer {
         while end < bytes.len() && is_bare(bytes[end]) {
             end += 1;
         }
-        self.piece(&text[at..end], self.offset + at..self.offset + end, true, sink)?;
+        self.piece::<S, false>(&text[at..end], self.offset + at..self.offset + end, true, sink)?;
         if end < bytes.len() {
             self.end_key(self.offset + end, sink)?;
         }
@@ -209,9 +210,8 @@ impl Tokenizer {
     }
 
     /// One decoded piece of a key or string.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "the inner loop of every string; measured")]
-    fn piece<S: Sink>(
+    #[inline]
+    fn piece<S: Sink, const ENCODED: bool>(
         &mut self,
         piece: &str,
         from: Range<usize>,
@@ -221,7 +221,7 @@ impl Tokenizer {
         if key {
             self.token.push_str(piece);
             sink.key_text(piece, from)?;
-        } else if self.encoded.is_some() {
+        } else if ENCODED {
             self.encoded_piece(piece, from, sink)?;
         } else {
             sink.string_text(piece, from)?;
@@ -254,7 +254,8 @@ impl Tokenizer {
             }
             Step::Done(character) => {
                 let mut utf8 = [0; 4];
-                self.piece(character.encode_utf8(&mut utf8), self.token_start..place + 1, key, sink)?;
+                let from = self.token_start..place + 1;
+                self.escaped_piece(character.encode_utf8(&mut utf8), from, key, sink)?;
                 self.state = State::Text { key };
             }
             Step::Bad(FaultKind::BadEscape, 0) if self.keeps(escape) => {
@@ -281,7 +282,22 @@ impl Tokenizer {
             kept.extend(self.hex[..usize::from(digits)].iter().copied().map(char::from));
         }
         let from = self.token_start..self.token_start + kept.len();
-        self.piece(&kept, from, key, sink)
+        self.escaped_piece(&kept, from, key, sink)
+    }
+
+    /// What an escape that was cut stands for.
+    fn escaped_piece<S: Sink>(
+        &mut self,
+        piece: &str,
+        from: Range<usize>,
+        key: bool,
+        sink: &mut S,
+    ) -> Run<(), S::Stop> {
+        if self.encoded.is_some() {
+            self.piece::<S, true>(piece, from, key, sink)
+        } else {
+            self.piece::<S, false>(piece, from, key, sink)
+        }
     }
 
     /// Reads a number on from `at`; its part in this text begins at `start`.
