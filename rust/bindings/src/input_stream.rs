@@ -388,6 +388,12 @@ impl State {
             }
             None => feed(&mut self.tokenizer, &mut self.half, delta, &mut builder),
         };
+        let outcome = match outcome {
+            Ok(()) | Err(Refusal::Fault(_)) if self.live.has_fresh_text() => {
+                self.live.settle_text(delta.py()).map_err(Refusal::Stop)
+            }
+            outcome => outcome,
+        };
         match outcome {
             Ok(()) | Err(Refusal::Fault(_)) => Ok(()),
             Err(Refusal::Stop(error)) => {

@@ -162,6 +162,8 @@ def test_schema_proves_that_no_string_may_stand(schema: Any, text: str, value: A
         ('{"rows": "\\"[]\\""}', '"[]"', 11),
         ('{"rows": "1"}', "1", 10),
         ('{"rows": "null"}', "null", 10),
+        ('{"rows": "no\\tne\\u00e9!"}', "no\tneé!", 10),
+        ('{"rows": "\\n\\n-\\n"}', "\n\n-\n", 14),
     ],
 )
 def test_text_of_another_kind_is_a_string_and_a_violation(text: str, shown: Any, offset: int | None):
@@ -268,6 +270,17 @@ def test_text_arrives_while_it_grows():
     assert [(change.op, change.path) for change in stream.changes()][:2] == [("set", ()), ("set", ("note",))]
     stream.push('}]}"')
     assert stream.finish() == {"note": "abc", "rows": [{"id": 7}]}
+
+
+def test_string_that_turns_out_to_be_one_ends_like_any():
+    text = '{"rows": "no\\tne", "note": "next"}'
+    for way in ways(text):
+        stream = Validator(SCHEMA).stream(repair=["double-encoding"])
+        stream.changes()
+        stream.push_many(way)
+        assert stream.completed == ["/rows", "/note", ""]
+        closed = [(change.path, change.value) for change in stream.changes() if change.op == "close"]
+        assert closed == [(("rows",), "no\tne"), (("note",), "next"), ((), {"rows": "no\tne", "note": "next"})]
 
 
 def test_tool_stream_takes_the_repair():

@@ -154,6 +154,11 @@ impl Sink for Judged<'_, '_> {
         self.follower.string_text(piece, &from);
         self.builder.string_text(piece, from)
     }
+    #[inline]
+    fn string_text_more(&mut self, piece: &str, from: Range<usize>) -> PyResult<()> {
+        self.follower.string_text(piece, &from);
+        self.builder.string_text_more(piece, from)
+    }
     fn string_end(&mut self, end: usize) -> PyResult<()> {
         self.follower.string_end(end);
         self.builder.string_end(end)

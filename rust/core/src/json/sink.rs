@@ -116,6 +116,11 @@ pub trait Sink {
     fn string_begin(&mut self) -> Result<(), Self::Stop>;
     /// A piece of the string, decoded; `from` as for [`Sink::key_text`].
     fn string_text(&mut self, piece: &str, from: Range<usize>) -> Result<(), Self::Stop>;
+    /// The same for a piece behind which more of the string stands in this push: nobody looks before that has come.
+    #[inline]
+    fn string_text_more(&mut self, piece: &str, from: Range<usize>) -> Result<(), Self::Stop> {
+        self.string_text(piece, from)
+    }
     /// The string ended; its closing quote ends before `end`.
     fn string_end(&mut self, end: usize) -> Result<(), Self::Stop>;
     /// A whole string without escapes arrived at once; its quotes stand around `from`.

@@ -143,7 +143,8 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         if end > at {
-            self.piece::<S, ENCODED>(&text[at..end], self.offset + at..self.offset + end, key, sink)?;
+            let more = text.as_bytes().get(end) == Some(&b'\\');
+            self.piece::<S, ENCODED>(&text[at..end], self.offset + at..self.offset + end, key, more, sink)?;
         }
         let place = self.offset + end;
         match text.as_bytes().get(end) {
@@ -152,7 +153,7 @@ impl Tokenizer {
                 if key {
                     self.end_key(place + 1, sink)?;
                 } else {
-                    if ENCODED {
+                    if ENCODED && self.encoded.is_some() {
                         self.encoded_end(place + 1, sink)?;
                     } else {
                         sink.string_end(place + 1)?;
@@ -161,7 +162,7 @@ impl Tokenizer {
                 }
             }
             Some(b'\\') => {
-                if !ENCODED {
+                if !ENCODED || self.encoded.is_none() {
                     sink.escape_begin(place)?;
                 }
                 if let Some(&byte) = text.as_bytes().get(end + 1)
@@ -169,14 +170,21 @@ impl Tokenizer {
                 {
                     // Whole already, as nearly all are: one ASCII character.
                     let mut utf8 = [0; 4];
-                    self.piece::<S, ENCODED>(character.encode_utf8(&mut utf8), place..place + 2, key, sink)?;
+                    let more = text.as_bytes().get(end + 2).is_some_and(|&next| next != self.quote);
+                    self.piece::<S, ENCODED>(
+                        character.encode_utf8(&mut utf8),
+                        place..place + 2,
+                        key,
+                        more,
+                        sink,
+                    )?;
                     return Ok(end + 2);
                 }
                 self.token_start = place;
                 self.state = State::Escape { key, escape: Escape::Backslash };
             }
             Some(&control) if self.repairs.make(Repair::ControlCharacters, place) => {
-                self.piece::<S, ENCODED>(&text[end..=end], place..place + 1, key, sink)?;
+                self.piece::<S, ENCODED>(&text[end..=end], place..place + 1, key, false, sink)?;
                 if control == b'\n' {
                     self.new_line(end + 1);
                 }
@@ -202,27 +210,30 @@ impl Tokenizer {
         while end < bytes.len() && is_bare(bytes[end]) {
             end += 1;
         }
-        self.piece::<S, false>(&text[at..end], self.offset + at..self.offset + end, true, sink)?;
+        self.piece::<S, false>(&text[at..end], self.offset + at..self.offset + end, true, false, sink)?;
         if end < bytes.len() {
             self.end_key(self.offset + end, sink)?;
         }
         Ok(end)
     }
 
-    /// One decoded piece of a key or string.
+    /// One decoded piece of a key or string; `more`: some of the string stands behind it in this push.
     #[inline]
     fn piece<S: Sink, const ENCODED: bool>(
         &mut self,
         piece: &str,
         from: Range<usize>,
         key: bool,
+        more: bool,
         sink: &mut S,
     ) -> Run<(), S::Stop> {
         if key {
             self.token.push_str(piece);
             sink.key_text(piece, from)?;
-        } else if ENCODED {
+        } else if ENCODED && self.encoded.is_some() {
             self.encoded_piece(piece, from, sink)?;
+        } else if more {
+            sink.string_text_more(piece, from)?;
         } else {
             sink.string_text(piece, from)?;
         }
@@ -294,9 +305,9 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<(), S::Stop> {
         if self.encoded.is_some() {
-            self.piece::<S, true>(piece, from, key, sink)
+            self.piece::<S, true>(piece, from, key, false, sink)
         } else {
-            self.piece::<S, false>(piece, from, key, sink)
+            self.piece::<S, false>(piece, from, key, false, sink)
         }
     }
 
