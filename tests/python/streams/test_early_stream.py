@@ -287,6 +287,8 @@ def test_text_is_read_as_a_value_only_where_it_can_only_be_wrong(seed: int) -> N
     kept = read = 0
     for _ in range(150):
         schema = schemas(choose, 3)
+        if choose.random() < 0.5:
+            schema = {"allOf": [schema, {"type": ["object", "array"], "items": {"type": ["array", "number"]}}]}
         validator = Validator(schema)
         for _ in range(6):
             value = with_texts(choose, values(choose, 3))
@@ -306,4 +308,4 @@ def test_text_is_read_as_a_value_only_where_it_can_only_be_wrong(seed: int) -> N
                 kept += 1
             read += bool(outcomes[0][1])
     assert kept > 100
-    assert read > 0
+    assert read > 50
