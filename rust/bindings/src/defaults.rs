@@ -1,10 +1,10 @@
-//! The defaults of a plan as Python objects, made once: what cannot be changed is shared by all values that get it.
-
-use std::collections::HashMap;
+//! What objects of a schema start with, made once: dicts of names that every such object has, and the values of defaults,
+//! which are shared where they cannot be changed.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use toolhead_core::plan::{NONE, ObjectRule, Plan};
+use toolhead_core::drivers::decode::Start;
+use toolhead_core::plan::{NONE, ObjectRule, Plan, Property};
 use toolhead_core::value::Value;
 
 use crate::compiled::Compiled;
@@ -13,14 +13,25 @@ use crate::to_python;
 
 /// Objects with at least so many defaults start as a copy of a dict that has them all. It costs a copy of a block of
 /// memory, where each insertion costs a search; below that the members stay in the order in which they came.
-const MANY: usize = 8;
+const MANY_DEFAULTS: usize = 8;
+/// Objects with at least so many names, all of them required, start as a copy of a dict that has them all.
+const MANY_NAMES: usize = 3;
+
+/// What an object starts as.
+enum Template {
+    Empty,
+    /// Some value under every name.
+    Names(Py<PyDict>),
+    /// The defaults; None in place of those that are to be copied.
+    Defaults(Py<PyDict>),
+}
 
 /// The objects of a plan's defaults.
 pub(crate) struct Defaults {
     /// By index in [`Plan::defaults`]; None for what every object needs its own copy of.
     values: Box<[Option<Py<PyAny>>]>,
-    /// By index in [`Plan::objects`]. A default that is to be copied is None here.
-    templates: HashMap<u32, Py<PyDict>>,
+    /// By index in [`Plan::objects`].
+    templates: Box<[Template]>,
 }
 
 impl Defaults {
@@ -32,13 +43,23 @@ impl Defaults {
             _ => to_python::from_value(py, value).map(|made| Some(made.unbind())),
         };
         let values: Box<[Option<Py<PyAny>>]> = plan.defaults.iter().map(value).collect::<PyResult<_>>()?;
-        let mut templates = HashMap::new();
-        for (rule, at) in plan.objects.iter().zip(0u32..) {
-            let count = plan.properties_of(rule).iter().filter(|property| property.default != NONE).count();
-            if count >= MANY {
-                templates.insert(at, template(py, compiled, rule, &values)?);
-            }
-        }
+        let templates = plan
+            .objects
+            .iter()
+            .map(|rule| {
+                let count = rule.count as usize;
+                let defaults =
+                    plan.properties_of(rule).iter().filter(|property| property.default != NONE).count();
+                if count >= MANY_NAMES && rule.required == rule.count {
+                    return template(py, compiled, rule, |_| true, &values).map(Template::Names);
+                }
+                if defaults >= MANY_DEFAULTS {
+                    let has_one = |property: &Property| property.default != NONE;
+                    return template(py, compiled, rule, has_one, &values).map(Template::Defaults);
+                }
+                Ok(Template::Empty)
+            })
+            .collect::<PyResult<_>>()?;
         Ok(Self { values, templates })
     }
 
@@ -56,13 +77,22 @@ impl Defaults {
         }
     }
 
-    /// A new dict with all defaults of a rule, None in place of those to be copied; None where they are few.
+    /// The dict that an object of a rule starts as, if there is one. `fills`: defaults are to be filled in.
     #[inline]
-    pub(crate) fn object<'py>(&self, py: Python<'py>, rule: u32) -> Option<Made<Bound<'py, PyDict>>> {
-        if self.templates.is_empty() {
-            return None;
+    pub(crate) fn object<'py>(
+        &self,
+        py: Python<'py>,
+        rule: u32,
+        fills: bool,
+    ) -> Option<Made<(Bound<'py, PyDict>, Start)>> {
+        match &self.templates[rule as usize] {
+            Template::Names(names) => Some(make::dict_copy(names.bind(py)).map(|dict| (dict, Start::Names))),
+            Template::Defaults(defaults) if fills => {
+                let defaults = defaults.bind(py);
+                Some(make::dict_copy(defaults).map(|dict| (dict, Start::Defaults(make::dict_len(defaults)))))
+            }
+            _ => None,
         }
-        self.templates.get(&rule).map(|template| make::dict_copy(template.bind(py)))
     }
 
     /// Adds the defaults that a finished object lacks.
@@ -73,7 +103,10 @@ impl Defaults {
         object: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
         let (py, plan) = (object.py(), &compiled.plan);
-        let template = self.templates.get(&rule);
+        let template = match &self.templates[rule as usize] {
+            Template::Defaults(defaults) => Some(defaults),
+            _ => None,
+        };
         for property in plan.properties_of(&plan.objects[rule as usize]) {
             if property.default == NONE
                 || (template.is_some() && self.values[property.default as usize].is_some())
@@ -94,12 +127,13 @@ fn template(
     py: Python<'_>,
     compiled: &Compiled,
     rule: &ObjectRule,
+    is_wanted: impl Fn(&Property) -> bool,
     values: &[Option<Py<PyAny>>],
 ) -> PyResult<Py<PyDict>> {
     let dict = PyDict::new(py);
-    for property in compiled.plan.properties_of(rule).iter().filter(|property| property.default != NONE) {
+    for property in compiled.plan.properties_of(rule).iter().filter(|property| is_wanted(property)) {
         let name = make::known(&compiled.keys, py, property.token);
-        match &values[property.default as usize] {
+        match values.get(property.default as usize).and_then(Option::as_ref) {
             Some(shared) => dict.set_item(name, shared)?,
             None => dict.set_item(name, py.None())?,
         }

@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
-use toolhead_core::drivers::decode::{Builder, Text};
+use toolhead_core::drivers::decode::{Builder, Start, Text};
 use toolhead_core::instance::{Instance, Key, Kind};
 use toolhead_core::number::Number;
-use toolhead_core::plan::Plan;
+use toolhead_core::plan::{Plan, Property};
 use toolhead_core::value::Value;
 
 use crate::compiled::Compiled;
@@ -99,11 +99,11 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
     fn insert_known(
         &mut self,
         object: &mut Self::Object,
-        token: usize,
-        _name: &str,
+        _: &Plan,
+        property: &Property,
         value: Self::Value,
     ) -> Made<()> {
-        make::insert(object, &make::known(self.keys(), self.py, token), &value)
+        make::insert(object, &make::known(self.keys(), self.py, property.token), &value)
     }
     #[inline]
     fn name(&mut self, text: Text<'_>) -> Made<Self::Value> {
@@ -117,15 +117,32 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         make::insert(object, &name, &value)
     }
     #[inline]
-    fn object_of(&mut self, _: &Plan, rule: u32) -> Made<(Self::Object, usize)> {
+    fn object_of(&mut self, _: &Plan, rule: u32, fills: bool) -> Made<(Self::Object, Start)> {
         if let Some(compiled) = self.compiled
-            && let Some(object) = self.defaults(compiled)?.object(self.py, rule)
+            && let Some(object) = self.defaults(compiled)?.object(self.py, rule, fills)
         {
-            let object = object?;
-            let filled = make::dict_len(&object);
-            return Ok((object, filled));
+            return object;
         }
-        Ok((self.object()?, 0))
+        Ok((self.object()?, Start::Empty))
+    }
+    #[inline]
+    fn place(
+        &mut self,
+        object: &mut Self::Object,
+        at: usize,
+        _: &Plan,
+        property: &Property,
+        value: Self::Value,
+    ) -> Made<()> {
+        make::dict_place(object, at, &make::known(self.keys(), self.py, property.token), value)
+    }
+    fn keep_first(&mut self, object: &mut Self::Object, count: usize) -> Made<()> {
+        let first = PyDict::new(self.py);
+        for (name, value) in object.iter().take(count) {
+            make::insert(&first, &name, &value)?;
+        }
+        *object = first;
+        Ok(())
     }
     fn default_value(&mut self, plan: &Plan, default: u32) -> Made<Self::Value> {
         let made = match self.compiled {

@@ -423,6 +423,12 @@ impl Plan {
         &self.names[property.start as usize..(property.start + property.len) as usize]
     }
 
+    /// The bytes of a name: a slice of bytes is cut without a look at them.
+    #[inline]
+    pub fn name_bytes(&self, property: &Property) -> &[u8] {
+        &self.names.as_bytes()[property.start as usize..(property.start + property.len) as usize]
+    }
+
     /// The checks of a node.
     #[inline]
     pub fn checks_of(&self, node: &Node) -> &[Check] {
@@ -433,7 +439,7 @@ impl Plan {
     #[inline]
     pub fn find_name(&self, rule: &ObjectRule, properties: &[Property], text: &[u8]) -> Option<usize> {
         let is = |property: &Property| {
-            property.len as usize == text.len() && same(self.name(property).as_bytes(), text)
+            property.len as usize == text.len() && same(self.name_bytes(property), text)
         };
         if rule.table == NONE {
             return properties.iter().position(is);

@@ -176,11 +176,11 @@ impl crate::drivers::decode::Builder for Values {
     fn insert_known(
         &mut self,
         object: &mut Self::Object,
-        _token: usize,
-        name: &str,
+        plan: &crate::plan::Plan,
+        property: &crate::plan::Property,
         value: Value,
     ) -> Result<(), Self::Error> {
-        self.insert(object, Value::String(name.into()), value)
+        self.insert(object, Value::String(plan.name(property).into()), value)
     }
     fn name(&mut self, text: Text<'_>) -> Result<Value, Self::Error> {
         self.string(text)

@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{Borrowed, ffi};
 
+use super::dict_table;
+
 /// A C function failed; its exception is set in the interpreter. As small as an error can be, since every value that a
 /// decoder makes travels in a `Result`: with `PyErr` inside, returning them took a third of the time.
 #[derive(Debug)]
@@ -239,6 +241,20 @@ pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>) -> M
     // SAFETY: both are dicts, and alive.
     let result = unsafe { ffi::PyDict_Merge(dict.as_ptr(), other.as_ptr(), 0) };
     if result == 0 { Ok(()) } else { Err(Raised) }
+}
+
+/// Puts a value under a name that a dict made here has already, at that position of its members.
+#[inline]
+pub(crate) fn dict_place(
+    dict: &Bound<'_, PyDict>,
+    at: usize,
+    name: &Bound<'_, PyAny>,
+    value: Bound<'_, PyAny>,
+) -> Made<()> {
+    match dict_table::place(dict, at, name, value) {
+        Ok(()) => Ok(()),
+        Err(value) => insert(dict, name, &value),
+    }
 }
 
 /// How many members a dict has.

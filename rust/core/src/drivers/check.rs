@@ -246,7 +246,7 @@ impl<'p> Checker<'p> {
                 _ => {
                     let text = key.text().as_bytes();
                     match properties.get(next) {
-                        Some(property) if same(plan.name(property).as_bytes(), text) => Some(next),
+                        Some(property) if same(plan.name_bytes(property), text) => Some(next),
                         _ => plan.find_name(rule, properties, text),
                     }
                 }

@@ -93,12 +93,38 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::int`].
     fn object(&mut self) -> Result<Self::Object, Self::Error>;
-    /// An object that has a rule, and how many members it has already: none, or all of the rule's defaults.
+    /// An object that has a rule, and what it starts with.
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn object_of(&mut self, _plan: &Plan, _rule: u32) -> Result<(Self::Object, usize), Self::Error> {
-        Ok((self.object()?, 0))
+    fn object_of(
+        &mut self,
+        _plan: &Plan,
+        _rule: u32,
+        _fills: bool,
+    ) -> Result<(Self::Object, Start), Self::Error> {
+        Ok((self.object()?, Start::Empty))
+    }
+    /// Puts a value at the place of a rule's name, by its position, into an object that started with all of them.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn place(
+        &mut self,
+        object: &mut Self::Object,
+        _at: usize,
+        plan: &Plan,
+        property: &Property,
+        value: Self::Value,
+    ) -> Result<(), Self::Error> {
+        self.insert_known(object, plan, property, value)
+    }
+    /// Leaves only the first members of an object that started with all of a rule's names.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn keep_first(&mut self, _object: &mut Self::Object, _count: usize) -> Result<(), Self::Error> {
+        Ok(())
     }
     /// Adds a member under a plan's name.
     ///
@@ -107,8 +133,8 @@ pub trait Builder {
     fn insert_known(
         &mut self,
         object: &mut Self::Object,
-        token: usize,
-        name: &str,
+        plan: &Plan,
+        property: &Property,
         value: Self::Value,
     ) -> Result<(), Self::Error>;
     /// Makes a member's name; it is used once.
@@ -149,6 +175,17 @@ pub trait Builder {
     fn finish(&mut self, object: Self::Object) -> Self::Value;
 }
 
+/// What an object is made with, before its members are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Nothing.
+    Empty,
+    /// All names of its rule, all of them required: a value takes its place while they come in the rule's order.
+    Names,
+    /// So many members: the defaults of its rule.
+    Defaults(usize),
+}
+
 /// Why a decoder stopped.
 #[derive(Debug)]
 pub enum Stop<E> {
@@ -184,6 +221,8 @@ struct Decoder<'p, 't, 'b, B: Builder> {
 
 /// How far an object with a rule is read.
 struct Progress {
+    /// What the object started with.
+    start: Start,
     /// The name that is expected next.
     next: usize,
     /// Required names that were read.
@@ -490,9 +529,11 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                     return Ok(shared);
                 }
             }
-            let text = std::str::from_utf8(content).map_err(|_| Stop::Syntax)?;
-            if !Checker::new(self.plan, self.depth).text(rule, text) {
-                return Err(Stop::Refused);
+            if !rule.is_only_a_set() {
+                let text = std::str::from_utf8(content).map_err(|_| Stop::Syntax)?;
+                if !Checker::new(self.plan, self.depth).text(rule, text) {
+                    return Err(Stop::Refused);
+                }
             }
         }
         let text = Text::of(content, scanned.ascii).ok_or(Stop::Syntax)?;
@@ -552,11 +593,15 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     fn object(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
         self.enter()?;
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
-        let fills = rule.is_some_and(|rule| rule.has_defaults) && self.open == 0;
-        let (mut object, filled) =
-            if fills { self.builder.object_of(self.plan, node.object)? } else { (self.builder.object()?, 0) };
+        let fills =
+            rule.is_some_and(|rule| rule.has_defaults && rule.required < rule.count) && self.open == 0;
+        let (mut object, start) = if rule.is_some() {
+            self.builder.object_of(self.plan, node.object, fills)?
+        } else {
+            (self.builder.object()?, Start::Empty)
+        };
         let mut read = 0usize;
-        let mut progress = Progress { next: 0, required: 0, known: 0, seen: Seen::default() };
+        let mut progress = Progress { start, next: 0, required: 0, known: 0, seen: Seen::default() };
         if self.peek() == Some(b'}') {
             self.at += 1;
         } else {
@@ -566,7 +611,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 }
                 self.at += 1;
                 match rule {
-                    Some(rule) => self.member(rule, &mut object, filled > 0, &mut progress)?,
+                    Some(rule) => self.member(rule, &mut object, &mut progress)?,
                     None => self.free_member(&mut object)?,
                 }
                 read += 1;
@@ -582,15 +627,23 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 self.skip_blanks();
             }
         }
-        if self.builder.members(&object) != filled + read - progress.known && !self.repeated_names {
+        let filled = match progress.start {
+            Start::Empty => 0,
+            // A name that is missing is required, which is asked next.
+            Start::Names => progress.known,
+            Start::Defaults(count) => count,
+        };
+        let missing = rule.is_some_and(|rule| progress.required != rule.required);
+        if !missing && self.builder.members(&object) != filled + read - progress.known && !self.repeated_names
+        {
             return Err(Stop::Refused);
         }
-        if rule.is_some_and(|rule| progress.required != rule.required || read < rule.min || read > rule.max) {
+        if missing || rule.is_some_and(|rule| read < rule.min || read > rule.max) {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
         if let Some(rule) = rule.filter(|_| fills) {
-            self.fill(rule, &mut object, filled > 0, &progress.seen)?;
+            self.fill(rule, &mut object, &progress)?;
         }
         let object = self.builder.finish(object);
         if self.open > 0 {
@@ -609,17 +662,17 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         &mut self,
         rule: &ObjectRule,
         object: &mut B::Object,
-        filled: bool,
-        seen: &Seen,
+        progress: &Progress,
     ) -> Result<(), Stop<B::Error>> {
+        let filled = matches!(progress.start, Start::Defaults(_));
         let plan = self.plan;
         for (at, property) in plan.properties_of(rule).iter().enumerate() {
             if property.default != NONE
-                && !seen.has(at)
+                && !progress.seen.has(at)
                 && (!filled || self.builder.is_copied(plan, property.default))
             {
                 let value = self.builder.default_value(plan, property.default)?;
-                self.builder.insert_known(object, property.token, plan.name(property), value)?;
+                self.builder.insert_known(object, plan, property, value)?;
             }
         }
         Ok(())
@@ -635,26 +688,46 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         Ok(())
     }
 
-    /// A known name was read. One that the object began with shows a repetition here, others by the number of members.
+    /// The member of a known name; the position is behind the name.
     #[inline]
-    fn count(
-        &self,
+    fn known_member(
+        &mut self,
         property: &Property,
         at: usize,
-        filled: bool,
+        object: &mut B::Object,
         progress: &mut Progress,
     ) -> Result<(), Stop<B::Error>> {
-        if property.default != NONE {
-            if filled {
+        self.colon()?;
+        let value = self.value_of(property.types, property.more, property.node)?;
+        progress.next = at + 1;
+        progress.required += u32::from(property.required);
+        match progress.start {
+            Start::Names if at == progress.known => {
+                progress.known += 1;
+                return Ok(self.builder.place(object, at, self.plan, property, value)?);
+            }
+            Start::Names => self.leave_order(object, progress)?,
+            Start::Defaults(_) if property.default != NONE => {
+                // Here a repetition does not show in the number of members.
                 if progress.seen.has(at) && !self.repeated_names {
                     return Err(Stop::Refused);
                 }
                 progress.known += 1;
             }
+            _ => {}
+        }
+        if property.default != NONE {
             progress.seen.mark(at);
         }
-        progress.next = at + 1;
-        progress.required += u32::from(property.required);
+        Ok(self.builder.insert_known(object, self.plan, property, value)?)
+    }
+
+    /// The members do not come in the rule's order: from here on they are added as they come.
+    #[cold]
+    fn leave_order(&mut self, object: &mut B::Object, progress: &mut Progress) -> Result<(), Stop<B::Error>> {
+        self.builder.keep_first(object, progress.known)?;
+        progress.start = Start::Empty;
+        progress.known = 0;
         Ok(())
     }
 
@@ -664,7 +737,6 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         &mut self,
         rule: &ObjectRule,
         object: &mut B::Object,
-        filled: bool,
         progress: &mut Progress,
     ) -> Result<(), Stop<B::Error>> {
         let plan = self.plan;
@@ -672,27 +744,24 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         // Members mostly come in the schema's order: compare the expected name in place.
         if let Some(property) = properties.get(progress.next)
             && property.plain
-            && let name = plan.name(property)
+            && let name = plan.name_bytes(property)
             && let Some(expected) = self.text.get(self.at..self.at + name.len())
             && self.text.get(self.at + name.len()) == Some(&b'"')
-            && same(expected, name.as_bytes())
+            && same(expected, name)
         {
             self.at += name.len() + 1;
-            self.count(property, progress.next, filled, progress)?;
-            self.colon()?;
-            let value = self.value_of(property.types, property.more, property.node)?;
-            return Ok(self.builder.insert_known(object, property.token, name, value)?);
+            return self.known_member(property, progress.next, object, progress);
         }
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
         let text = scanned.content(self.text, &self.scratch);
         if let Some(at) = plan.find_name(rule, properties, text) {
-            let property = &properties[at];
-            self.count(property, at, filled, progress)?;
-            self.colon()?;
-            let value = self.value_of(property.types, property.more, property.node)?;
-            return Ok(self.builder.insert_known(object, property.token, plan.name(property), value)?);
+            return self.known_member(&properties[at], at, object, progress);
         }
+        if progress.start == Start::Names && progress.known < properties.len() {
+            self.leave_order(object, progress)?;
+        }
+        let text = scanned.content(self.text, &self.scratch);
         let mut node = rule.additional;
         let mut rest: Vec<NodeId> = Vec::new();
         if !rule.patterns.is_empty() {
