@@ -1,6 +1,6 @@
 """The members of a decoded object come in the order of the text, whatever the schema says of their names.
 
-Objects whose names are all required are made from a dict that has them (DESIGN.md); here every way out of that is taken.
+Objects whose names are all required are made from a dict that has them; here every way out of that is taken.
 """
 
 import gc

@@ -60,7 +60,11 @@ CASES = {
         {},
         {"b": "first"},
     ),
-    "the arm of if": ({"if": {"required": ["z"], **INNER}, "else": {"properties": {"y": {"default": 2}}}}, {}, {"y": 2}),
+    "the arm of if": (
+        {"if": {"required": ["z"], **INNER}, "else": {"properties": {"y": {"default": 2}}}},
+        {},
+        {"y": 2},
+    ),
     "not and contains only ask": (
         {"not": {"not": INNER}, "properties": {"l": {"contains": INNER}}},
         {"l": [{}]},
