@@ -42,6 +42,10 @@ from toolhead.tool import Tool, create_tool
 from toolhead.tool_options import MCPToolProperties, ToolAnnotations, ToolBackgroundConfig
 
 if typing.TYPE_CHECKING:
+    from toolhead.background.engine import Engine
+    from toolhead.background.local import LocalEngine
+    from toolhead.background.manager import BackgroundManager
+    from toolhead.background.task import BackgroundTask
     from toolhead.hooks import (
         ErrorEvent,
         InputAvailableEvent,
@@ -75,11 +79,15 @@ StreamState: typing.TypeAlias = typing.Literal["open", "certain", "complete", "r
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
     "ApprovalRequest": "toolhead.runs.calls",
+    "BackgroundManager": "toolhead.background.manager",
+    "BackgroundTask": "toolhead.background.task",
     "CallResult": "toolhead.runs.calls",
+    "Engine": "toolhead.background.engine",
     "ErrorEvent": "toolhead.hooks",
     "InputAvailableEvent": "toolhead.hooks",
     "InputDeltaEvent": "toolhead.hooks",
     "InputStartEvent": "toolhead.hooks",
+    "LocalEngine": "toolhead.background.local",
     "MemoryStore": "toolhead.runs.store",
     "ModelOutput": "toolhead.model_output",
     "OutputEvent": "toolhead.hooks",
@@ -109,9 +117,12 @@ __all__ = [
     "AgentToolExecutionContext",
     "AlreadyResolvedError",
     "ApprovalRequest",
+    "BackgroundManager",
+    "BackgroundTask",
     "CallResult",
     "Change",
     "DecodeError",
+    "Engine",
     "ErrorEvent",
     "FunctionTool",
     "InputAvailableEvent",
@@ -120,6 +131,7 @@ __all__ = [
     "InputStream",
     "Issue",
     "Limits",
+    "LocalEngine",
     "MCPToolExecutionContext",
     "MCPToolProperties",
     "MemoryStore",

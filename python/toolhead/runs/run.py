@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from toolhead.abort import AbortSignal
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolNotFoundError
 from toolhead.providers.registry import adapter, reader_for
-from toolhead.runs.chunks import Chunk
+from toolhead.runs.chunks import BackgroundTaskRunning, Chunk
 from toolhead.runs.live import LiveCall
+from toolhead.runs.restored import restore
 from toolhead.runs.saved import Saved
 from toolhead.runs.state import RunState
 from toolhead.runs.step import Step, finish
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
     from toolhead.providers.registry import Provider
     from toolhead.request_context import RequestContext
+    from toolhead.runs.background import TaskHandle
     from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.chunks import CallChunk
     from toolhead.runs.runner import ToolRunner
 
 RunStatus: TypeAlias = Literal["new", "running", "waiting", "done"]
@@ -76,16 +79,28 @@ class Run:
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
-        """The calls that wait for an answer, in their display form."""
-        return tuple(call.pending() for call in self._state.waiting)
+        """The calls that wait for an answer, in their display form; those that run in the background last."""
+        return tuple(call.pending() for call in (*self._state.waiting, *self._state.waiting_behind))
+
+    @property
+    def tasks(self) -> tuple[TaskHandle, ...]:
+        """The tasks that calls of this run became in the background, in call order."""
+        behind = (call.behind for call in self._state.by_id.values())
+        return tuple(part.task for part in behind if part is not None and part.task is not None)
 
     @property
     def results(self) -> tuple[CallResult, ...]:
         """The results of the latest step, in call order."""
         return tuple(call.result for call in self._state.calls if call.result is not None)
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self, *, every_step: bool = False) -> list[dict[str, Any]]:
         """What the latest step adds to the conversation, in the provider's own form: the assistant's part, the results.
+
+        A deferred call that has no result yet is answered by a placeholder, which names its task.
+
+        Args:
+            every_step: whether to give what all steps add that this object has read: with the results that calls in
+                the background have got since, in place of their placeholders.
 
         Raises:
             RuntimeError: calls of the step still wait for an answer, or nothing was read yet.
@@ -96,8 +111,12 @@ class Run:
         if state.is_working:
             raise RuntimeError("The run's step is not at its end")
         self._refuse_waiting()
-        answers = [call.answer for call in state.calls if call.record.outcome is not None]
-        return [*state.assistant, *adapter(state.provider).answers(answers)]
+        speaks = adapter(state.provider)
+        messages: list[dict[str, Any]] = []
+        for assistant, calls in state.steps if every_step else [(state.assistant, state.calls)]:
+            answers = [call.answer for call in calls if call.record.outcome is not None or call.record.deferred]
+            messages += [*assistant, *speaks.answers(answers)]
+        return messages
 
     def _refuse_waiting(self) -> None:
         if waiting := [call.record.tool_call_id for call in self._state.waiting]:
@@ -196,10 +215,39 @@ class Run:
             await self._saved.call(call)
         if call.refused_answer is not None:
             raise call.refused_answer
-        if call.last is not None:
-            yield call.last
-        if not self._state.waiting and not self._state.is_working:
+        for end in call.take_ends():
+            yield end
+        if not self._state.waiting and not self._state.is_working and not call.record.deferred:
             yield finish(self.id, self._state)
+
+    async def until_idle(self) -> AsyncIterator[Chunk]:
+        """Tells what becomes of the run's tasks in the background, until none of them works any more.
+
+        Yields `background-task-*` chunks, those of before first. What they tell is not told again by the next step;
+        `messages(every_step=True)` has the results.
+        """
+        state = self._state
+        while True:
+            state.changed.clear()
+            while state.task_news:
+                chunk = state.task_news.pop(0)
+                if not isinstance(chunk, BackgroundTaskRunning):
+                    state.news = [new for new in state.news if new.tool_call_id != chunk.tool_call_id]
+                yield chunk
+            if state.is_idle:
+                return
+            await state.changed.wait()
+
+    async def late(self, call: LiveCall) -> None:
+        """Something came of a deferred call: it is written, then told."""
+        await self._saved.late(call)
+        if call.is_told:
+            for chunk in call.take_ends():
+                self._state.tell(cast("CallChunk", chunk))
+
+    def tell_task(self, chunk: CallChunk) -> None:
+        """Something became of a task."""
+        self._state.tell_task(chunk)
 
     async def read(self) -> None:
         """Reads the run from its store. Raises `RunNotFoundError`; `ToolNotFoundError` when a tool of it is gone."""
@@ -212,8 +260,9 @@ class Run:
             if found is None and record.is_waiting:
                 raise ToolNotFoundError(f"The tool {record.tool_name!r} of a call that waits is gone", tool_call_id=key)
             call = state.by_id[key] = LiveCall(self, record, None if found is None else found[1], _nobody)
-            await call.restored()
+            await restore(call)
         state.calls = [state.by_id[key] for key in header.calls]
+        state.steps = [(state.assistant, state.calls)]
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], object]]:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 CUSTOM_KINDS = frozenset({"custom", "custom_tool_call"})
 """Calls of tools that take free text."""
 
+QUESTIONS = (chunks.ToolCallApproval, chunks.ToolCallSuspended)
+
 AHEAD = 32
 """How many items of the model's stream are read before the reader of the chunks has taken them."""
 
@@ -66,16 +68,19 @@ class Step:
         if state.is_stepping:
             raise RuntimeError("A step of this run is running")
         state.is_stepping = True
-        state.begin(self.provider)
+        state.begin(self.provider, self.inbox)
         helpers = [asyncio.ensure_future(self._pump(stream))]
         if run.abort_signal is not None:
             helpers.append(asyncio.ensure_future(self._watch(run.abort_signal)))
         try:
             yield chunks.StepStart(run_id=run.id)
+            for chunk in state.take_news():
+                yield chunk
             async for chunk in self._work():
                 yield chunk
         finally:
             # Also when the reader goes away: no task is left, and every call has its result.
+            state.inbox = None
             await _stop(helpers)
             await _stop([call.task for call in self.calls.values() if call.task is not None])
             self.reader.close(failed=True)
@@ -86,7 +91,7 @@ class Step:
                 await live.interrupted(self._reason(live), text)
                 live.record.shown = invocation(live)
             state.transcript.end_text()
-            state.assistant = self.reader.assistant([call.provider_id for call in state.calls])
+            state.end(self.reader.assistant([call.provider_id for call in state.calls]))
             state.is_stepping = False
             await self.saved.step(state)
         for chunk in (*self._ends(), *self.questions):
@@ -117,8 +122,8 @@ class Step:
                 events = []
             else:
                 events = []
-                if isinstance(item, Chunk):
-                    yield item
+                for chunk in self._told(item):
+                    yield chunk
             for event in events:
                 for chunk in await self._event(event):
                     yield chunk
@@ -127,8 +132,8 @@ class Step:
                 yield chunk
         while not self.inbox.empty():
             _, item = self.inbox.get_nowait()
-            if isinstance(item, Chunk):
-                yield item
+            for chunk in self._told(item):
+                yield chunk
 
     def _fed(self, item: Any) -> list[Event]:
         try:
@@ -196,13 +201,20 @@ class Step:
         while self.told < len(calls):
             call = calls[self.told]
             if not call.record.server:
-                if call.record.phase != "done" and not call.record.is_waiting:
+                if call.record.phase not in ("deferred", "done") and not call.record.is_waiting:
                     break
-                if call.last is not None:
-                    is_question = call.record.is_waiting and self.saved.store is not None
-                    (self.questions if is_question else ready).append(call.last)
+                ready += [chunk for end in call.take_ends() for chunk in self._told(end)]
             self.told += 1
         return ready
+
+    def _told(self, item: Any) -> list[Chunk]:
+        """What of the inbox is to be told now: chunks, but for questions that could not be answered yet."""
+        if not isinstance(item, Chunk):
+            return []
+        if isinstance(item, QUESTIONS) and self.saved.store is not None:
+            self.questions.append(item)
+            return []
+        return [item]
 
     def _text(self, text: str, *, reasoning: bool) -> list[Chunk]:
         transcript = self.state.transcript
@@ -253,7 +265,7 @@ async def _stop(tasks: list[asyncio.Future[None]] | list[asyncio.Task[None]]) ->
 
 def finish(run_id: str, state: RunState) -> Chunk:
     """The chunk that ends a step whose calls are all dealt with."""
-    is_continued = any(call.result is not None for call in state.calls)
+    is_continued = any(call.result is not None or call.record.deferred for call in state.calls)
     return chunks.StepFinish(run_id=run_id, reason=state.finish_reason or "other", is_continued=is_continued)
 
 
