@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from vectors.background import background_facts
 from vectors.direct import direct_facts
 from vectors.marks import ABSENT, same
 from vectors.ui import ui_facts
@@ -31,6 +32,7 @@ AREAS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "direct_call": attribute_facts,
     "transform_unit": projection_facts,
     "display_stream": ui_facts,
+    "background": background_facts,
 }
 REQUIRED = {"match", "timing"}
 ROWS = (

@@ -12,7 +12,7 @@ CALLBACKS = {"inputDelta": "input_delta"}
 async def ui_facts(vector: dict[str, Any]) -> dict[str, Any]:
     """The parts of a streamed call, with marks for what is new in every run."""
     run = ToolRunner({"cust": _tool(vector)}).run()
-    chunks = run.step(_response(vector["input"]["calls"]), provider="openai-chat")
+    chunks = run.step(response(vector["input"]["calls"]), provider="openai-chat")
     parts = [_marked(part, run.id) async for part in ui_stream(chunks) if part["type"].startswith(("tool-", "data-"))]
     return {"ui_stream_tool_parts": parts, "types": [part["type"] for part in parts]}
 
@@ -61,7 +61,7 @@ def _callback(script: dict[str, Any]) -> Any:
     return callback
 
 
-def _response(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def response(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls as a streamed chat completion, each in two halves, as the vectors say."""
     events: list[dict[str, Any]] = []
     for index, call in enumerate(calls):
@@ -79,11 +79,12 @@ def _marked(part: dict[str, Any], run_id: str) -> dict[str, Any]:
         marked["data"].setdefault("resumeSchema", None)
     output = marked.get("output")
     if isinstance(output, dict) and output.get("error") is True:
-        marked["output"] = {"$validation_error": _error_facts(output)}
+        marked["output"] = {"$validation_error": error_facts_of(output)}
     return marked
 
 
-def _error_facts(told: dict[str, Any]) -> dict[str, Any]:
+def error_facts_of(told: dict[str, Any]) -> dict[str, Any]:
+    """What a vector states about a validation error that was sent as JSON."""
     head, _, block = told["message"].partition("\n\n")
     tree = told["validationErrors"]
     return {
