@@ -181,7 +181,7 @@ class BackgroundManager:
     def plan(self, tool_name: str, tool: AnyTool, override: Any) -> Plan | None:
         """See `toolhead.runs.background.Background`."""
         config = self._config(tool_name, tool)
-        return None if config is None else plan_of(config, override)
+        return None if config is None else plan_of(self._completed_config(config), override)
 
     def input_schema(self, tool_name: str, tool: AnyTool) -> Any:
         """See `toolhead.runs.background.Background`."""

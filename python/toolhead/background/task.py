@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from toolhead.background.engine import ENDED, RESTING, TaskState, TaskStatus
 from toolhead.errors import (
     AlreadyResolvedError,
@@ -176,6 +178,7 @@ class BackgroundTask:
             self.call.tool.validate_resume(data)
         if not await self._owner.engine.signal(self.id, "resume", data):
             raise AlreadyResolvedError(f"The task {self.id} has been resumed before", **where)
+        self.state = msgspec.structs.replace(known, status="pending")
         self._owner.follow(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -89,7 +89,5 @@ class RunState:
     @property
     def is_idle(self) -> bool:
         """Whether no task of this run works in the background."""
-        return not any(
-            call.record.phase == "deferred" and call.behind is not None and call.behind.task is not None
-            for call in self.by_id.values()
-        )
+        behind = ((call, call.behind.task) for call in self.by_id.values() if call.behind is not None)
+        return not any(task and (call.record.phase == "deferred" or not task.is_resting) for call, task in behind)
