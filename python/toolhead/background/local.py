@@ -97,17 +97,9 @@ class LocalEngine:
             pass
         return job.state
 
-    async def stream(self, job_id: str) -> AsyncIterator[TaskState]:
+    def stream(self, job_id: str) -> AsyncIterator[TaskState]:
         """See `Engine.stream`."""
-        job = self._jobs[job_id]
-        leg, told = job.leg, 0
-        while True:
-            while told < len(leg):
-                told += 1
-                yield leg[told - 1]
-            if leg[-1].status in RESTING:
-                return
-            await job.changed.wait()
+        return self._jobs[job_id].states()
 
     # --------------------------------------------------------------------------------------------- places
 
@@ -260,6 +252,17 @@ class _LocalJob:
         self.stop = _new_future()  # the loop may be another one
         self.leg = []
         self.change(status="pending")
+
+    async def states(self) -> AsyncIterator[TaskState]:
+        """The states of this leg, until it ends."""
+        leg, told = self.leg, 0
+        while True:
+            while told < len(leg):
+                told += 1
+                yield leg[told - 1]
+            if leg[-1].status in RESTING:
+                return
+            await self.changed.wait()
 
     def ask_to_stop(self) -> None:
         if not self.stop.done():

@@ -28,7 +28,7 @@ from toolhead.suspend import Suspension
 from toolhead.tool_options import checked_background
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from toolhead._core import Issue
     from toolhead.background.engine import Attempt, Engine
@@ -231,7 +231,7 @@ class BackgroundManager:
             return None
         if task.call is None and not task.is_resting:
             self._active[task_id] = task
-            self.follow(task)
+            self.follow(task, self._engine.stream(task_id))
         task.listeners.append(changed)
         return task
 
@@ -268,29 +268,29 @@ class BackgroundManager:
         if not await self._engine.start(job, self._work):  # another process was faster
             del self._active[task_id]
             return await self.get(task_id) or task
-        self.follow(task)
+        self.follow(task, self._engine.stream(task_id))
         return task
 
-    def follow(self, task: BackgroundTask) -> None:
+    def follow(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
         """Watches a task that has just begun or goes on, until it rests."""
         task.settled.clear()
         self._busy[task.state.job.call.agent_id] += 1
-        watcher = asyncio.get_running_loop().create_task(self._watch(task))
+        watcher = asyncio.get_running_loop().create_task(self._watch(task, states))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
 
-    async def _watch(self, task: BackgroundTask) -> None:
+    async def _watch(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
         agent = task.state.job.call.agent_id
         try:
-            async for state in self._engine.stream(task.id):
+            async for state in states:
                 task.state = state
                 await _tell(task)
         except asyncio.CancelledError:  # the loop is being closed, and nobody will watch any more
-            if not task.is_resting:
-                error = {"name": "ToolAbortedError", "message": "The event loop of the task was closed"}
-                task.state = msgspec.structs.replace(task.state, status="cancelled", error=error)
-                await _tell(task)
+            await _tell_lost(task, "cancelled", "The event loop of the task was closed")
             raise
+        except Exception:
+            _logger.exception("the engine lost the task %s of the tool '%s'", task.id, task.state.job.call.tool_id)
+            await _tell_lost(task, "failed", "The engine lost the task")
         finally:
             self._busy[agent] -= 1
             if not self._busy[agent]:
@@ -356,6 +356,14 @@ async def _tell(task: BackgroundTask) -> None:
             await listener(task)
         except Exception:
             _logger.exception("what became of the task %s could not be told", task.id)
+
+
+async def _tell_lost(task: BackgroundTask, status: Literal["cancelled", "failed"], message: str) -> None:
+    """The task is no longer watched: for its call it has ended."""
+    if not task.is_resting:
+        error = {"name": "ToolAbortedError", "message": message}
+        task.state = msgspec.structs.replace(task.state, status=status, error=error)
+        await _tell(task)
 
 
 def _may_retry(task: BackgroundTask, error: Exception, *, otherwise: bool) -> bool:

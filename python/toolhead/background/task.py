@@ -21,7 +21,7 @@ from toolhead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from toolhead.background.engine import Engine
     from toolhead.runs.background import BackgroundCall, TaskHandle
@@ -37,7 +37,7 @@ class Owner(Protocol):
         """Where the task runs."""
         ...
 
-    def follow(self, task: BackgroundTask) -> None:
+    def follow(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
         """The task goes on: it is watched until it rests."""
         ...
 
@@ -152,12 +152,15 @@ class BackgroundTask:
 
     async def cancel(self) -> bool:
         """Ends the task as `cancelled`; whether it had not ended before. A body in a thread is left behind."""
-        if not await self._owner.engine.signal(self.id, "cancel"):
+        engine = self._owner.engine
+        if not await engine.signal(self.id, "cancel"):
             return False
-        if self.settled.is_set() and self.call is not None:  # it was suspended: nobody watched it
-            self._owner.follow(self)
-        self.state = await self._owner.engine.wait(self.id)
+        states = engine.stream(self.id)
+        await engine.wait(self.id)
         await self.settled.wait()
+        if self.status not in ENDED:  # it was suspended, and nobody watched it any more
+            self._owner.follow(self, states)
+            await self.settled.wait()
         return True
 
     async def resume(self, data: Any) -> None:
@@ -179,7 +182,7 @@ class BackgroundTask:
         if not await self._owner.engine.signal(self.id, "resume", data):
             raise AlreadyResolvedError(f"The task {self.id} has been resumed before", **where)
         self.state = msgspec.structs.replace(known, status="pending")
-        self._owner.follow(self)
+        self._owner.follow(self, self._owner.engine.stream(self.id))
 
     def to_dict(self) -> dict[str, Any]:
         """The task as JSON data, in Mastra's names. It shows everything: no transform applies."""

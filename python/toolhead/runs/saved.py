@@ -78,8 +78,13 @@ class Saved:
 
     async def late(self, call: LiveCall) -> None:
         """Writes a deferred call as it is now. Who has read the run since and written it knows better."""
-        if self.store is not None:
-            await self._try_write(call.record.tool_call_id, _encoded(call.record))
+        if self.store is None:
+            return
+        key, data = call.record.tool_call_id, _encoded(call.record)
+        if not await self._try_write(key, data):
+            stored = (await self.store.read(self._run_id)).get(key)
+            if stored is not None and stored.data == data:  # another object of the run was told the same
+                self._versions[key] = stored.version
 
     async def read(self) -> tuple[Header, dict[str, CallRecord]]:
         """The run and its calls. Raises `RunNotFoundError`."""

@@ -471,6 +471,47 @@ async def test_a_suspended_task_whose_engine_is_gone_is_started_again():
     assert (await plain.load(run.id)).results[0].output == {"got": True}
 
 
+@virtual_time
+async def test_a_task_is_cancelled_while_its_suspension_is_being_told():
+    tool, _ = asking()
+    tool = tool.replace(on_suspend=lambda event: asyncio.sleep(5))
+    run = ToolRunner([tool], engine=BackgroundManager()).run()
+    await step(run, {"n": 1})
+    await asyncio.sleep(1)
+    assert await run.tasks[0].cancel() is True
+    assert (run.tasks[0].status, now(), run.pending) == ("cancelled", 5, ())
+    assert isinstance(run.results[0].error, ToolAbortedError)
+
+
+@virtual_time
+async def test_two_objects_of_one_run_may_both_answer_a_suspended_task():
+    tool, seen = asking()
+    runner = ToolRunner([tool], engine=BackgroundManager(), store=MemoryStore())
+    run = runner.run()
+    await step(run, {"n": 1})
+    loaded = await runner.load(run.id)  # before the body suspends
+    await asyncio.sleep(1)
+    await taken(loaded.resume("c0", {"ok": True}))
+    await taken(loaded.until_idle())
+    assert (loaded.results[0].output, run.results[0].output, len(seen)) == ({"got": True}, {"got": True}, 2)
+
+
+@virtual_time
+async def test_an_engine_that_loses_a_task_costs_its_call_no_result(caplog: pytest.LogCaptureFixture):
+    class Losing(LocalEngine):
+        async def stream(self, job_id: str) -> Any:
+            async for state in super().stream(job_id):
+                yield state
+                raise ConnectionError("the database is gone")
+
+    tool, _ = working()
+    run = ToolRunner([tool], engine=BackgroundManager(Losing())).run()
+    await step(run, {"n": 1})
+    await taken(run.until_idle())
+    assert (run.results[0].status, run.tasks[0].status) == ("error", "failed")
+    assert "the engine lost the task" in caplog.text
+
+
 # ------------------------------------------------------------------------------------------- store and views
 
 
