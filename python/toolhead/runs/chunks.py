@@ -273,11 +273,11 @@ class ToolCallSuspended(CallChunk, frozen=True, kw_only=True):
 
 
 class ToolOutput(CallChunk, frozen=True, kw_only=True):
-    """Partial output, written by the body through `context.writer`."""
+    """Partial output, written by the body through `context.writer`; the output's transform is asked about it too."""
 
     type: ClassVar[str] = "tool-output"
     sender: ClassVar[str] = "USER"
-    fields = (Field("output", "output"), CALL_ID, TOOL_NAME)
+    fields = (Field("output", "output", "output-available"), CALL_ID, TOOL_NAME)
 
     output: Any
 
@@ -320,8 +320,9 @@ class ToolResult(CallChunk, frozen=True, kw_only=True):
         if told:
             payload["providerMetadata"] = {"mastra": told}
 
-    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:  # noqa: ARG002
-        return {"toolhead": {"repairs": list(self.repairs)}} if self.repairs else {}
+    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:
+        # A repair names its place, and with it keys of the input.
+        return {"toolhead": {"repairs": list(self.repairs)}} if self.repairs and shown is None else {}
 
 
 class ToolResultPlaceholder(ToolResult, frozen=True, kw_only=True):

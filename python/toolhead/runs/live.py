@@ -96,7 +96,7 @@ class LiveCall:
         value = self.arguments.value
         messages = self.run.input_messages
         await self._hook("on_input_delta", hooks.InputDeltaEvent, input_text_delta=text, value=value, messages=messages)
-        projections = await self.views.delta(text)
+        projections = await self.views.once("input_delta", {"input_text_delta": text})
         made = [chunks.ToolCallDelta(**self.named, args_text_delta=text, value=value, projections=projections)]
         return [*made, await self._rejected()] if is_verdict else [*made]
 
@@ -496,9 +496,10 @@ class LiveCall:
         title = None if self.tool is None else self.tool.title
         return {"title": title, "provider_executed": self.record.server or None}
 
-    def write(self, output: Any) -> None:
-        """Sends partial output of the body."""
-        self.post(chunks.ToolOutput(**self.named, output=output))
+    async def write(self, output: Any) -> None:
+        """Sends partial output of the body, as the output's transform shows it."""
+        projections = await self.views.once("output", {"input": self.record.args, "output": output})
+        self.post(chunks.ToolOutput(**self.named, output=output, projections=projections))
 
     def send(self, chunk: Any) -> None:
         """Sends a chunk of the body's own."""
@@ -512,7 +513,7 @@ class _Writer(ToolWriter):
         self._live = live
 
     async def write(self, output: object) -> None:
-        self._live.write(output)
+        await self._live.write(output)
 
     async def custom(self, chunk: object) -> None:
         self._live.send(chunk)

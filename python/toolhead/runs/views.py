@@ -47,12 +47,12 @@ class CallViews:
         if not self.is_plain and phase not in self._known:
             self._known[phase] = await self._project(phase, payload)
 
-    async def delta(self, text: str) -> Projections:
-        """The projections of one delta."""
+    async def once(self, phase: TransformPhase, payload: Mapping[str, Any]) -> Projections:
+        """The projections of a payload of which there may be many: a delta, a part of the output."""
         if self.is_plain:
             return NOTHING
-        found = await self._project("input_delta", {"input_text_delta": text})
-        return {target: {wire_phase("input_delta"): projection.to_dict()} for target, projection in found.items()}
+        found = await self._project(phase, payload)
+        return {target: {wire_phase(phase): projection.to_dict()} for target, projection in found.items()}
 
     def of(self, *phases: TransformPhase) -> Projections:
         """The projections of these phases, as a chunk carries them. Each was added before."""
