@@ -27,7 +27,7 @@ _logger = logging.getLogger("toolhead")
 
 
 class LocalEngine:
-    """Runs jobs in the event loop that starts them.
+    """Runs jobs in the event loop that starts or resumes them; it belongs to one loop at a time.
 
     Args:
         keep_completed: seconds for which a completed job is still known.
@@ -112,6 +112,9 @@ class LocalEngine:
         for agent, queue in list(self._queues.items()):
             while queue and self._has_place(queue[0].state.job):
                 job = queue.popleft()
+                if job.loop.is_closed():  # it waited for its place when its loop was closed
+                    self._rest(job, None)
+                    continue
                 self._places[agent] += 1
                 job.change(status="running", started_at=self._clock())
                 job.task = asyncio.get_running_loop().create_task(self._run(job))
@@ -229,7 +232,8 @@ class _LocalJob:
         """The states since the job was started or last resumed."""
         self.changed = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
-        self.stop = _new_future()
+        self.loop = asyncio.get_running_loop()
+        self.stop: asyncio.Future[None] = self.loop.create_future()
         """Done when somebody wants the job to end."""
         self.resume_data: Any = None
 
@@ -249,7 +253,8 @@ class _LocalJob:
 
     def resume(self, data: Any) -> None:
         self.resume_data = data
-        self.stop = _new_future()  # the loop may be another one
+        self.loop = asyncio.get_running_loop()
+        self.stop = self.loop.create_future()
         self.leg = []
         self.change(status="pending")
 
@@ -272,10 +277,6 @@ class _LocalJob:
         """Waits; whether somebody wanted the job to end meanwhile."""
         await asyncio.wait({self.stop}, timeout=max(0.0, seconds))
         return self.stop.done()
-
-
-def _new_future() -> asyncio.Future[None]:
-    return asyncio.get_running_loop().create_future()
 
 
 def _timed_out(job: Job) -> Attempted:

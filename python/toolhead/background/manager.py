@@ -273,7 +273,7 @@ class BackgroundManager:
 
     def follow(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
         """Watches a task that has just begun or goes on, until it rests."""
-        task.settled.clear()
+        task.settled = asyncio.Event()  # the loop may be another one
         self._busy[task.state.job.call.agent_id] += 1
         watcher = asyncio.get_running_loop().create_task(self._watch(task, states))
         self._watchers.add(watcher)

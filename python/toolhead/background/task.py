@@ -19,6 +19,7 @@ from toolhead.errors import (
     ToolTimeoutError,
     ValidationError,
 )
+from toolhead.runs.sendable import sendable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -179,7 +180,7 @@ class BackgroundTask:
             raise NotSuspendedError(f"The task {self.id} does not wait to be resumed: it is {status}", **where)
         if self.call is not None:
             self.call.tool.validate_resume(data)
-        if not await self._owner.engine.signal(self.id, "resume", data):
+        if not await self._owner.engine.signal(self.id, "resume", sendable(data)):
             raise AlreadyResolvedError(f"The task {self.id} has been resumed before", **where)
         self.state = msgspec.structs.replace(known, status="pending")
         self._owner.follow(self, self._owner.engine.stream(self.id))

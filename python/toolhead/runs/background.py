@@ -155,13 +155,23 @@ class Background(Protocol):
         ...
 
 
-def background_of(engine: Any) -> Background:
+class MakesBackground(Protocol):
+    """An engine that makes its own manager: `LocalEngine`."""
+
+    def manager(self) -> Background:
+        """A manager over this engine, with its defaults."""
+        ...
+
+
+def background_of(engine: Background | MakesBackground) -> Background:
     """Who runs calls in the background: `engine` itself, or the manager that it makes.
 
     Raises:
         TypeError: it is neither.
     """
-    made = engine.manager() if callable(getattr(engine, "manager", None)) else engine
+    made: Any = engine
+    if callable(getattr(made, "manager", None)):
+        made = made.manager()
     if not callable(getattr(made, "dispatch", None)):
         raise TypeError(f"engine: expected a BackgroundManager or a LocalEngine, got {type(engine).__name__}")
     background: Background = made

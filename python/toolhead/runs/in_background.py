@@ -42,7 +42,7 @@ class InBackground:
         """Makes the plan of the call; its argument text without what it says of that, or what is wrong with it."""
         record = self.live.record
         text, override = self.background.without_override(tool, text)
-        if issues := self.background.override_issues(override):
+        if override is not None and (issues := self.background.override_issues(override)):
             return ValidationError(issues, phase="input", tool_id=tool.id, value=record.args)
         self.plan = self.background.plan(record.tool_name, tool, override)
         return text

@@ -192,6 +192,7 @@ class Run:
 
     async def _answer(self, call: LiveCall, answer: Callable[[LiveCall], Awaitable[None]]) -> AsyncIterator[Chunk]:
         self._waiting(call.record.tool_call_id, call.record.phase)  # somebody else may have been faster
+        is_behind = call.record.deferred  # the conversation does not wait for this answer
         inbox: asyncio.Queue[Any] = asyncio.Queue()
         call.begin_answer(inbox.put_nowait)
         try:
@@ -217,7 +218,7 @@ class Run:
             raise call.refused_answer
         for end in call.take_ends():
             yield end
-        if not self._state.waiting and not self._state.is_working and not call.record.deferred:
+        if not self._state.waiting and not self._state.is_working and not is_behind:
             yield finish(self.id, self._state)
 
     async def until_idle(self) -> AsyncIterator[Chunk]:

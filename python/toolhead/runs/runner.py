@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from toolhead.providers.registry import Provider
-    from toolhead.runs.background import Background
+    from toolhead.runs.background import Background, MakesBackground
     from toolhead.runs.calls import ApprovalRequest
     from toolhead.runs.store import Store
     from toolhead.transforms import TransformEvent
@@ -56,7 +56,7 @@ class ToolRunner:
         store: Store | None = None,
         timeout: float | None = None,
         reject_early: bool = False,
-        engine: Any = None,
+        engine: Background | MakesBackground | None = None,
     ) -> None:
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
             raise ValueError(f"concurrency: expected a whole number of at least 1, got {concurrency!r}")

@@ -535,6 +535,98 @@ def test_a_loop_that_is_closed_cancels_its_tasks():
     assert repr(engine) == "LocalEngine(running=0, pending=0)"
 
 
+def test_a_task_that_waits_for_its_place_does_not_outlive_its_loop():
+    engine = LocalEngine()
+    manager = BackgroundManager(engine, global_concurrency=1)
+    execute, entered = failing(0)
+
+    async def first() -> BackgroundTask:
+        await manager.start(made(sleeping(60)), {"n": 1})
+        return await manager.start(made(execute), {"n": 2})
+
+    pending = asyncio.run(first())
+    assert pending.status == "cancelled"
+
+    async def second() -> None:
+        task = await manager.start(made(sleeping(0)), {"n": 3})
+        assert await task.result() == {"n": 3}
+
+    asyncio.run(second())
+    assert entered == []
+    assert repr(engine) == "LocalEngine(running=0, pending=0)"
+
+
+def test_a_suspended_task_is_resumed_in_another_loop():
+    entered: list[Any] = []
+    manager = BackgroundManager()
+
+    async def first() -> None:
+        task = await manager.start(asking(entered), {"n": 1}, task_id="t")
+        with pytest.raises(TimeoutError):
+            await task.result(timeout=0.01)
+
+    async def second() -> Any:
+        task = await manager.get("t")
+        assert task is not None
+        await task.resume({"ok": True})
+        return await task.result()
+
+    asyncio.run(first())
+    assert asyncio.run(second()) == {"answer": True}
+
+
+class JsonEngine(LocalEngine):
+    """An engine that keeps nothing but JSON text, as one over a database would."""
+
+    async def start(self, job: Any, work: Any) -> bool:
+        return await super().start(self._read(job), lambda attempt: self._worked(work, attempt))
+
+    async def _worked(self, work: Any, attempt: Any) -> Any:
+        data = {"state": self._read(attempt.state), "resume_data": json.loads(json.dumps(attempt.resume_data))}
+        return self._read(await work(msgspec.structs.replace(attempt, **data)))
+
+    async def signal(self, job_id: str, topic: Any, data: Any = None) -> bool:
+        return await super().signal(job_id, topic, json.loads(json.dumps(data)))
+
+    async def state(self, job_id: str) -> Any:
+        state = await super().state(job_id)
+        return None if state is None else self._read(state)
+
+    async def stream(self, job_id: str) -> Any:
+        async for state in super().stream(job_id):
+            yield self._read(state)
+
+    def _read(self, thing: Any) -> Any:
+        return msgspec.json.decode(json.dumps(msgspec.to_builtins(thing)), type=type(thing))
+
+
+@virtual_time
+async def test_the_protocol_is_all_that_a_manager_needs():
+    @dataclass
+    class Answer:
+        x: int
+
+    seen: list[Any] = []
+
+    async def execute(input: Point, context: Any) -> Point:
+        seen.append((input, context.resume_data))
+        if context.resume_data is None:
+            context.suspend({"at": Point(3)})
+        if len(seen) == 2:
+            raise LookupError("once")
+        return Point(input.x + context.resume_data.x)
+
+    tool = create_tool(
+        id="p", description="d", input_schema=Point, output_schema=Point, resume_schema=Answer, execute=execute
+    )
+    task = await BackgroundManager(JsonEngine(), max_retries=1).start(tool, Point(1))
+    await asyncio.sleep(1)
+    assert (task.status, task.suspend_payload) == ("suspended", {"at": {"x": 3}})
+    await task.resume(Answer(5))
+    assert await task.result() == Point(6)
+    assert seen == [(Point(1), None), (Point(1), Answer(5)), (Point(1), Answer(5))]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

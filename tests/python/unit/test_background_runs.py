@@ -391,7 +391,8 @@ async def test_an_approved_call_goes_to_the_background():
     tool, _ = working(5, require_approval=True)
     run = ToolRunner([tool], engine=BackgroundManager()).run()
     assert ends(await step(run, {"n": 1})) == []
-    assert ends(await taken(run.approve("c0"))) == ["background-task-started", "tool-result"]
+    told = [chunk.type for chunk in await taken(run.approve("c0"))]
+    assert told == ["background-task-started", "tool-result", "step-finish"]
     assert run.status == "done"
     await taken(run.until_idle())
     assert contents(run) == ['{"n": 2}']
