@@ -25,6 +25,7 @@ from toolhead.hooks import run_hook
 from toolhead.runs.background import AnyTool, BackgroundCall, Entry, Plan
 from toolhead.runs.sendable import sendable
 from toolhead.suspend import Suspension
+from toolhead.tool import Out
 from toolhead.tool_options import checked_background
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from toolhead.background.engine import Attempt, Engine
     from toolhead.background.settings import CheckedSettings, ToolSettings
     from toolhead.runs.background import TaskHandle
+    from toolhead.tool import Tool
     from toolhead.tool_options import ToolBackgroundConfig
 
 _logger = logging.getLogger("toolhead")
@@ -76,8 +78,8 @@ class BackgroundManager:
         retry_delay: float = 1.0,
         backoff: float = 2.0,
         wait_timeout: float | None = None,
-        on_complete: Callable[[BackgroundTask], Any] | None = None,
-        on_failed: Callable[[BackgroundTask], Any] | None = None,
+        on_complete: Callable[[BackgroundTask[Any]], Any] | None = None,
+        on_failed: Callable[[BackgroundTask[Any]], Any] | None = None,
     ) -> None:
         for name, limit in (
             ("global_concurrency", global_concurrency),
@@ -106,7 +108,7 @@ class BackgroundManager:
                 "on_failed": on_failed,
             },
         )
-        self._active: dict[str, BackgroundTask] = {}  # of this process, until they have ended
+        self._active: dict[str, BackgroundTask[Any]] = {}  # of this process, until they have ended
         self._busy: Counter[str] = Counter()  # those that do not rest, by agent
         self._watchers: set[asyncio.Task[None]] = set()
 
@@ -122,13 +124,13 @@ class BackgroundManager:
 
     async def start(
         self,
-        tool: AnyTool,
+        tool: Tool[Any, Out],
         input: object,
         context: object = None,
         *,
         task_id: str | None = None,
         agent_id: str = "",
-    ) -> BackgroundTask:
+    ) -> BackgroundTask[Out]:
         """Starts a call of `tool` in the background, whatever its option says; it waits for a place if need be.
 
         Args:
@@ -159,7 +161,7 @@ class BackgroundManager:
         made = BackgroundCall(tool=tool, tool_name=tool.id, input=checked.value, enter=enter, agent_id=agent.agent_id)
         return await self._start(task_id or f"task_{os.urandom(12).hex()}", made, Plan(disposition="deferred"))
 
-    async def get(self, task_id: str) -> BackgroundTask | None:
+    async def get(self, task_id: str) -> BackgroundTask[Any] | None:
         """The task with this id, or None where neither manager nor engine knows it."""
         if (task := self._active.get(task_id)) is not None:
             return task
@@ -207,7 +209,7 @@ class BackgroundManager:
             f"`{overrides.KEY}` of a call overrides how it runs. These tools can:\n" + "\n".join(lines)
         )
 
-    async def dispatch(self, call: BackgroundCall, plan: Plan) -> BackgroundTask | None:
+    async def dispatch(self, call: BackgroundCall, plan: Plan) -> BackgroundTask[Any] | None:
         """See `toolhead.runs.background.Background`."""
         is_full = (
             self._busy.total() >= self._limits["concurrency"]
@@ -224,7 +226,9 @@ class BackgroundManager:
             )
         return await self._start(f"{call.run_id}:{call.tool_call_id}", call, plan)
 
-    async def attach(self, task_id: str, changed: Callable[[TaskHandle], Awaitable[None]]) -> BackgroundTask | None:
+    async def attach(
+        self, task_id: str, changed: Callable[[TaskHandle], Awaitable[None]]
+    ) -> BackgroundTask[Any] | None:
         """See `toolhead.runs.background.Background`."""
         task = await self.get(task_id)
         if task is None:
@@ -240,7 +244,7 @@ class BackgroundManager:
     def _config(self, tool_name: str, tool: AnyTool) -> ToolBackgroundConfig | None:
         return config_of(self._tools, tool_name, tool) if self._enabled else None
 
-    async def _start(self, task_id: str, call: BackgroundCall, plan: Plan) -> BackgroundTask:
+    async def _start(self, task_id: str, call: BackgroundCall, plan: Plan) -> BackgroundTask[Any]:
         config = self._completed_config(config_of(self._tools, call.tool_name, call.tool) or call.tool.background)
         job = Job(
             id=task_id,
@@ -271,7 +275,7 @@ class BackgroundManager:
         self.follow(task, self._engine.stream(task_id))
         return task
 
-    def follow(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
+    def follow(self, task: BackgroundTask[Any], states: AsyncIterator[TaskState]) -> None:
         """Watches a task that has just begun or goes on, until it rests."""
         task.settled = asyncio.Event()  # the loop may be another one
         self._busy[task.state.job.call.agent_id] += 1
@@ -279,7 +283,7 @@ class BackgroundManager:
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
 
-    async def _watch(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
+    async def _watch(self, task: BackgroundTask[Any], states: AsyncIterator[TaskState]) -> None:
         agent = task.state.job.call.agent_id
         try:
             async for state in states:
@@ -300,7 +304,7 @@ class BackgroundManager:
             task.settled.set()
         await self._call_back(task)
 
-    async def _call_back(self, task: BackgroundTask) -> None:
+    async def _call_back(self, task: BackgroundTask[Any]) -> None:
         config = self._defaults if task.config is None else task.config
         name, callback = "on_complete", config.on_complete
         if task.status in ("failed", "timed_out"):
@@ -350,7 +354,7 @@ class BackgroundManager:
         return msgspec.structs.replace(config, **missing)
 
 
-async def _tell(task: BackgroundTask) -> None:
+async def _tell(task: BackgroundTask[Any]) -> None:
     for listener in task.listeners:
         try:
             await listener(task)
@@ -358,7 +362,7 @@ async def _tell(task: BackgroundTask) -> None:
             _logger.exception("what became of the task %s could not be told", task.id)
 
 
-async def _tell_lost(task: BackgroundTask, status: Literal["cancelled", "failed"], message: str) -> None:
+async def _tell_lost(task: BackgroundTask[Any], status: Literal["cancelled", "failed"], message: str) -> None:
     """The task is no longer watched: for its call it has ended."""
     if not task.is_resting:
         error = {"name": "ToolAbortedError", "message": message}
@@ -366,7 +370,7 @@ async def _tell_lost(task: BackgroundTask, status: Literal["cancelled", "failed"
         await _tell(task)
 
 
-def _may_retry(task: BackgroundTask, error: Exception, *, otherwise: bool) -> bool:
+def _may_retry(task: BackgroundTask[Any], error: Exception, *, otherwise: bool) -> bool:
     """Whether the tool wants a further attempt after `error`; `otherwise` where it does not say."""
     retry_on = None if task.config is None else task.config.retry_on
     if retry_on is None:

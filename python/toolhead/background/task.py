@@ -6,7 +6,7 @@ Rules: spec/api.md section 8.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import msgspec
 
@@ -20,6 +20,7 @@ from toolhead.errors import (
     ValidationError,
 )
 from toolhead.runs.sendable import sendable
+from toolhead.tool import Out
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -38,12 +39,12 @@ class Owner(Protocol):
         """Where the task runs."""
         ...
 
-    def follow(self, task: BackgroundTask, states: AsyncIterator[TaskState]) -> None:
+    def follow(self, task: BackgroundTask[Any], states: AsyncIterator[TaskState]) -> None:
         """The task goes on: it is watched until it rests."""
         ...
 
 
-class BackgroundTask:
+class BackgroundTask(Generic[Out]):
     """A call in the background. Made by a `BackgroundManager`."""
 
     def __init__(
@@ -109,9 +110,10 @@ class BackgroundTask:
         return state.started_at, state.suspended_at if self.status == "suspended" else state.ended_at
 
     @property
-    def output(self) -> Any:
+    def output(self) -> Out:
         """The validated output of a completed task: in the declared type where it ran in this process, else as JSON."""
-        return self.state.result if self.returned is None else self.returned
+        output: Out = self.state.result if self.returned is None else self.returned
+        return output
 
     @property
     def error(self) -> Exception | None:
@@ -128,7 +130,7 @@ class BackgroundTask:
         error.__cause__ = None if isinstance(self.raised, kind) else self.raised
         return error
 
-    async def result(self, timeout: float | None = None) -> Any:  # noqa: ASYNC109  a wait, not a limit of the task
+    async def result(self, timeout: float | None = None) -> Out:  # noqa: ASYNC109  a wait, not a limit of the task
         """Waits for the end of the task, through a suspension too; its output.
 
         Args:

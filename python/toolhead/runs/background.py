@@ -107,12 +107,20 @@ class TaskHandle(Protocol):
         """When it began and when it came to rest, in seconds since 1970."""
         ...
 
+    async def result(self, timeout: float | None = None) -> Any:  # noqa: ASYNC109  a wait, not a limit of the task
+        """Waits for its end; its output, or raises why there is none."""
+        ...
+
     async def cancel(self) -> bool:
         """Ends it; whether it had not ended before."""
         ...
 
     async def resume(self, data: Any) -> None:
         """Runs a suspended task again."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The task as JSON data; no transform applies."""
         ...
 
 

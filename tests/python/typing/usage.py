@@ -10,10 +10,15 @@ from typing import Any, assert_type
 import msgspec
 
 from toolhead import (
+    BackgroundManager,
+    BackgroundTask,
+    Engine,
     InputStream,
     Issue,
+    LocalEngine,
     Tool,
     ToolExecutionContext,
+    ToolRunner,
     ValidationError,
     Validator,
     create_tool,
@@ -76,6 +81,18 @@ async def calls() -> None:
     # The decorated function keeps its signature.
     assert_type(decorated("x", days=2), Awaitable[Weather])
     decorated(1)  # type: ignore[arg-type]
+
+
+async def background() -> None:
+    engine: Engine = LocalEngine()
+    manager = BackgroundManager(engine, backpressure="reject", on_failed=lambda task: print(task.status))
+    task = await manager.start(typed, Place("x"))
+    assert_type(task, BackgroundTask[Weather])
+    assert_type(await task.result(), Weather)
+    ToolRunner([typed], engine=manager)
+    ToolRunner([typed], engine=LocalEngine())
+    ToolRunner([typed], engine=5)  # type: ignore[arg-type]
+    BackgroundManager(backpressure="drop")  # type: ignore[arg-type]
 
 
 def core() -> None:
