@@ -264,16 +264,18 @@ class BackgroundManager:
             backoff=1.0 if config.backoff is None else config.backoff,
             **self._limits,
         )
-        if (known := await self.get(task_id)) is not None:
-            return known
-        task = self._active[task_id] = BackgroundTask(self, TaskState(job=job), call=call, config=config)
-        if call.changed is not None:
-            task.listeners.append(call.changed)
-        if not await self._engine.start(job, self._work):  # another process was faster
-            del self._active[task_id]
-            return await self.get(task_id) or task
-        self.follow(task, self._engine.stream(task_id))
-        return task
+        if await self.get(task_id) is None:
+            task = self._active[task_id] = BackgroundTask(self, TaskState(job=job), call=call, config=config)
+            if await self._engine.start(job, self._work):
+                if call.changed is not None:
+                    task.listeners.append(call.changed)
+                self.follow(task, self._engine.stream(task_id))
+                return task
+            del self._active[task_id]  # another process was faster
+        known = await self.get(task_id) if call.changed is None else await self.attach(task_id, call.changed)
+        if known is None:
+            raise ToolExecutionError(f"The engine does not know the task {task_id}", tool_id=call.tool.id)
+        return known
 
     def follow(self, task: BackgroundTask[Any], states: AsyncIterator[TaskState]) -> None:
         """Watches a task that has just begun or goes on, until it rests."""

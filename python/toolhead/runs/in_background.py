@@ -7,6 +7,7 @@ dispatched; the call has one result, which for a deferred call comes after a pla
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from toolhead.suspend import Suspension
 if TYPE_CHECKING:
     from toolhead.runs.background import AnyTool, Background, Entry, Plan, TaskHandle
     from toolhead.runs.live import LiveCall
+
+_logger = logging.getLogger("toolhead")
 
 
 class InBackground:
@@ -85,7 +88,10 @@ class InBackground:
             return False
         record.task_id = self.task.id
         live.post(chunks.BackgroundTaskStarted(**live.named, task_id=self.task.id))
-        await self._go_on(self.task)
+        if self.task.is_resting:  # a task of that id was there before
+            await self.changed(self.task)
+        else:
+            await self._go_on(self.task)
         return True
 
     async def _resumed(self, task_id: str, data: Any) -> bool:
@@ -183,6 +189,9 @@ class InBackground:
         self._is_settling = True
         try:
             await self._settle(task)
+        except Exception as error:
+            _logger.exception("the result of the task %s of the tool '%s' cannot be told", task.id, record.tool_id)
+            await live.broke(error, "background")
         finally:
             self._is_settling = False
             if self._rest is not None and not self._rest.done():
@@ -201,15 +210,18 @@ class InBackground:
             await live.suspended(tool, task.suspension or Suspension(task.suspend_payload, {}))
             return
         about = {"taskId": task.id, "status": task.status}
-        error = task.error
+        error, output = task.error, task.output
+        if error is None and not task.is_local:
+            try:
+                output = tool.validate_output(output)
+            except ValidationError as refused:  # the tool is not the one that the task ran
+                error = refused
         if isinstance(error, ValidationError):
             await live.refused(error, task=about)
         elif isinstance(error, ToolError):
             await live.failed(error, told=_told(error), task=about)
-        elif task.is_local:
-            await live.succeeded(task.output, self._repairs, task=about)
         else:
-            await live.succeeded(tool.validate_output(task.output), self._repairs, task=about)
+            await live.succeeded(output, self._repairs, task=about)
 
     async def _tell_task(self, task: TaskHandle) -> None:
         """Keeps a chunk for who follows the run's tasks."""

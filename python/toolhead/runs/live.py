@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from toolhead import approval, call, hooks
-from toolhead.context import AgentToolExecutionContext, ToolWriter, prepared_context
+from toolhead.context import AgentToolExecutionContext, prepared_context
 from toolhead.errors import (
     NotSuspendedError,
     ToolAbortedError,
@@ -32,6 +32,7 @@ from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCal
 from toolhead.runs.in_background import InBackground
 from toolhead.runs.sendable import sendable
 from toolhead.runs.views import CallViews
+from toolhead.runs.writer import RunWriter
 from toolhead.suspend import Suspension
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class LiveCall:
         except Exception as error:
             # Not the body's doing, which is a result: a fault of this library or of a schema's owner.
             _logger.exception("the call %s of the tool '%s' failed", self.record.tool_call_id, self.record.tool_name)
-            await self._broke(error, "call")
+            await self.broke(error, "call")
         finally:
             self.post(self)
 
@@ -289,7 +290,7 @@ class LiveCall:
         except ToolError as error:
             await self.failed(error)
         except Exception as error:  # noqa: BLE001  whatever a body raises is this call's result and nobody else's
-            await self._broke(error, "execute")
+            await self.broke(error, "execute")
         else:
             if not isinstance(output, ValidationError):
                 await self.succeeded(output, checked.repairs)
@@ -371,7 +372,8 @@ class LiveCall:
             ),
         )
 
-    async def _broke(self, error: Exception, phase: str) -> None:
+    async def broke(self, error: Exception, phase: str) -> None:
+        """The body raised, or something else that is no `ToolError`."""
         failure = ToolExecutionError(
             str(error) or type(error).__name__,
             tool_id=self.record.tool_id,
@@ -430,7 +432,7 @@ class LiveCall:
             "request_context": run.request_context,
             "agent": agent,
             "tool_call_id": call_id,
-            "writer": _Writer(self),
+            "writer": RunWriter(self),
             "idempotency_key": f"{run.id}:{call_id}",
         }
         if run.abort_signal is not None:
@@ -495,28 +497,6 @@ class LiveCall:
     def _origin(self) -> dict[str, Any]:
         title = None if self.tool is None else self.tool.title
         return {"title": title, "provider_executed": self.record.server or None}
-
-    async def write(self, output: Any) -> None:
-        """Sends partial output of the body, as the output's transform shows it."""
-        projections = await self.views.once("output", {"input": self.record.args, "output": output})
-        self.post(chunks.ToolOutput(**self.named, output=output, projections=projections))
-
-    def send(self, chunk: Any) -> None:
-        """Sends a chunk of the body's own."""
-        self.post(chunks.Custom(run_id=self.run.id, chunk=chunk))
-
-
-class _Writer(ToolWriter):
-    """Sends partial output to who reads the run."""
-
-    def __init__(self, live: LiveCall) -> None:
-        self._live = live
-
-    async def write(self, output: object) -> None:
-        await self._live.write(output)
-
-    async def custom(self, chunk: object) -> None:
-        self._live.send(chunk)
 
 
 def _schema_text(tool: AnyTool, option: str) -> str | None:

@@ -56,7 +56,7 @@ class RunState:
         if self.inbox is None:
             self.news.append(chunk)
         else:
-            self.inbox.put_nowait(("call", chunk))
+            self.inbox.put_nowait(("news", chunk))
 
     def take_news(self) -> list[Chunk]:
         """What is to be told by the step that begins."""

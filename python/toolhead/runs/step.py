@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolhead.errors import DecodeError, ToolAbortedError, ToolError
 from toolhead.providers.events import (
@@ -61,6 +61,7 @@ class Step:
         self.told = 0  # calls whose result or question was yielded, or that have none here
         self.questions: list[Chunk] = []  # told when the run can be loaded by who answers
         self.failure: BaseException | None = None
+        self.is_left = False  # by the reader of its chunks
 
     async def read(self, stream: Any) -> AsyncIterator[Chunk]:
         """Reads `stream` and runs its calls; yields what happens."""
@@ -78,6 +79,9 @@ class Step:
                 yield chunk
             async for chunk in self._work():
                 yield chunk
+        except GeneratorExit:
+            self.is_left = True
+            raise
         finally:
             # Also when the reader goes away: no task is left, and every call has its result.
             state.inbox = None
@@ -93,6 +97,8 @@ class Step:
             state.transcript.end_text()
             state.end(self.reader.assistant([call.provider_id for call in state.calls]))
             state.is_stepping = False
+            if self.is_left:
+                self._leave()
             await self.saved.step(state)
         for chunk in (*self._ends(), *self.questions):
             yield chunk
@@ -215,6 +221,17 @@ class Step:
             self.questions.append(item)
             return []
         return [item]
+
+    def _leave(self) -> None:
+        """Nobody reads what is still to be told; what comes of deferred calls is told by the next step."""
+        for call in self.calls.values():
+            for end in call.take_ends():
+                if call.record.deferred and not isinstance(end, chunks.ToolResultPlaceholder):
+                    self.state.tell(cast("chunks.CallChunk", end))
+        while not self.inbox.empty():
+            kind, item = self.inbox.get_nowait()
+            if kind == "news":
+                self.state.tell(item)
 
     def _text(self, text: str, *, reasoning: bool) -> list[Chunk]:
         transcript = self.state.transcript

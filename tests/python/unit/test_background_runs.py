@@ -386,6 +386,55 @@ async def test_a_reader_that_goes_away_ends_awaited_tasks_and_every_call_has_its
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
+@pytest.mark.parametrize("seconds", [0, 5])
+@virtual_time
+async def test_what_a_reader_that_went_away_was_not_told_the_next_step_tells(seconds: float):
+    tool, _ = working(2)
+    run = ToolRunner([tool], engine=BackgroundManager()).run()
+    reading = run.step([call(0, {"n": 1}), END], provider="openai-chat")
+    async for chunk in reading:
+        if chunk.type == "background-task-started":
+            break
+    await asyncio.sleep(seconds)
+    await reading.aclose()
+    await asyncio.sleep(5)
+    chunks = await taken(run.step(DONE, provider="openai-chat"))
+    assert [chunk.type for chunk in chunks][:2] == ["step-start", "tool-result"]
+    assert chunks[1].result == {"n": 2}
+
+
+@virtual_time
+async def test_a_call_that_was_dispatched_before_is_not_run_again():
+    tool, seen = working(5)
+    runner = ToolRunner([tool], engine=BackgroundManager())
+    first, second = runner.run(run_id="r"), runner.run(run_id="r")
+    await step(first, {"n": 1})
+    await step(second, {"n": 1, "_background": {"disposition": "awaited"}})
+    assert [result.output for run in (first, second) for result in run.results] == [{"n": 2}, {"n": 2}]
+    third = runner.run(run_id="r")
+    assert ends(await step(third, {"n": 1})) == ["background-task-started", "tool-result"]
+    assert (third.results[0].output, len(seen)) == ({"n": 2}, 1)
+
+
+@virtual_time
+async def test_a_result_that_cannot_be_told_is_an_error_of_its_call(caplog: pytest.LogCaptureFixture):
+    class Odd(dict):
+        def __deepcopy__(self, memo: Any) -> Any:
+            raise BufferError("no copy")
+
+        def items(self) -> Any:
+            raise BufferError("nothing to see")
+
+    async def execute(input: Any) -> Any:
+        return Odd(a=1)
+
+    tool, _ = working(execute=execute)
+    run = ToolRunner([tool], engine=BackgroundManager()).run()
+    await step(run, {"n": 1})
+    await taken(run.until_idle())
+    assert run.results[0].status == "error"
+
+
 @virtual_time
 async def test_an_approved_call_goes_to_the_background():
     tool, _ = working(5, require_approval=True)
