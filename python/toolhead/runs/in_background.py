@@ -124,6 +124,7 @@ class InBackground:
         """The model goes on with a placeholder: the result is told when it is there."""
         live, record = self.live, self.live.record
         record.advance("deferred")
+        live.post = live.run.tell_now  # the step goes on without the call, and may be over when its body writes
         if record.deferred:  # it has been told before
             return
         record.deferred = True

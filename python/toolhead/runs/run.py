@@ -246,6 +246,10 @@ class Run:
             for chunk in call.take_ends():
                 self._state.tell(cast("CallChunk", chunk))
 
+    def tell_now(self, item: object) -> None:
+        """Something that matters only while it happens."""
+        self._state.tell_now(item)
+
     def tell_task(self, chunk: CallChunk) -> None:
         """Something became of a task."""
         self._state.tell_task(chunk)

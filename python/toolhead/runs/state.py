@@ -58,6 +58,11 @@ class RunState:
         else:
             self.inbox.put_nowait(("news", chunk))
 
+    def tell_now(self, item: object) -> None:
+        """Something that matters only while it happens: told by the step that is being read, else by none."""
+        if self.inbox is not None:
+            self.inbox.put_nowait(("call", item))
+
     def take_news(self) -> list[Chunk]:
         """What is to be told by the step that begins."""
         taken, self.news = self.news, []

@@ -644,6 +644,28 @@ async def test_partial_output_reaches_who_reads_the_run():
 
 
 @virtual_time
+async def test_partial_output_of_a_deferred_call_is_told_by_whichever_step_is_read():
+    async def execute(input: Any, context: Any) -> None:
+        for part in range(10):
+            await asyncio.sleep(1)
+            await context.writer.write(part)
+
+    tool, _ = working(execute=execute)
+    run = ToolRunner([tool], engine=BackgroundManager()).run()
+    await step(run, {"n": 1})
+    await asyncio.sleep(3.5)
+
+    async def slow() -> Any:
+        await asyncio.sleep(3)
+        for event in DONE:
+            yield event
+
+    chunks = await taken(run.step(slow(), provider="openai-chat"))
+    assert [chunk.output for chunk in chunks if chunk.type == "tool-output"] == [3, 4, 5]
+    await taken(run.until_idle())
+
+
+@virtual_time
 async def test_typed_outputs_stay_typed():
     class Out(msgspec.Struct):
         n: int
