@@ -134,9 +134,12 @@ class LocalEngine:
 
     async def _run(self, job: _LocalJob) -> None:
         left: list[asyncio.Future[Any]] = []
-        ended: Attempted | None = None  # also where the loop is being closed
+        ended: Attempted | None = None
         try:
             ended = await self._attempts(job, left.append)
+        except asyncio.CancelledError:
+            self._close(job.loop)
+            raise
         except Exception as error:
             _logger.exception("the work of the task %s of the tool '%s' raised", job.state.id, job.tool_id)
             ended = Attempted(status="failed", error={"name": type(error).__name__, "message": str(error)})
@@ -209,6 +212,13 @@ class LocalEngine:
         if job.state.status == "suspended":
             job.leg = []
         self._rest(job, None)
+
+    def _close(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The loop is being closed: what waits for a place in it will not get one."""
+        for queue in self._queues.values():
+            for job in [job for job in queue if job.loop is loop]:
+                queue.remove(job)
+                self._rest(job, None)
 
     def _end(self, job: _LocalJob, **members: Any) -> None:
         job.change(**members, ended_at=self._clock())

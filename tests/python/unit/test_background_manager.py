@@ -546,6 +546,7 @@ def test_a_task_that_waits_for_its_place_does_not_outlive_its_loop():
 
     pending = asyncio.run(first())
     assert pending.status == "cancelled"
+    assert repr(engine) == "LocalEngine(running=0, pending=0)"
 
     async def second() -> None:
         task = await manager.start(made(sleeping(0)), {"n": 3})
@@ -554,6 +555,21 @@ def test_a_task_that_waits_for_its_place_does_not_outlive_its_loop():
     asyncio.run(second())
     assert entered == []
     assert repr(engine) == "LocalEngine(running=0, pending=0)"
+
+
+def test_a_place_that_becomes_free_is_not_given_to_a_loop_that_is_gone():
+    engine = LocalEngine()
+    manager = BackgroundManager(engine, global_concurrency=1)
+    execute, entered = failing(0)
+    with asyncio.Runner() as stays:
+        running = stays.run(manager.start(made(sleeping(60)), {"n": 1}))
+        with asyncio.Runner() as goes:
+            pending = goes.run(manager.start(made(execute), {"n": 2}, task_id="t"))
+        stays.run(running.cancel())
+        assert (pending.status, entered) == ("cancelled", [])
+        state = stays.run(engine.state("t"))
+        assert state is not None
+        assert state.status == "cancelled"
 
 
 def test_a_suspended_task_is_resumed_in_another_loop():
