@@ -61,6 +61,7 @@ class InBackground:
         if live.run.signal.aborted:
             await live.failed(ToolAbortedError("The run was aborted", tool_id=tool.id, phase="execute"))
             return True
+        tool = live.run.runner.in_background(tool)
 
         async def enter(entry: Entry) -> Any:
             more = {**members, "abort_signal": entry.abort_signal}

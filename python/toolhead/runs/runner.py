@@ -37,7 +37,8 @@ class ToolRunner:
             async. A tool's own function decides alone; a tool's own flag adds to this.
         transform_policy: one function for all payloads, or a `TransformPolicy`, asked before the tools' own transforms.
         store: where the runs are kept, for `load`.
-        timeout: seconds for the bodies of tools that have no `timeout` of their own.
+        timeout: seconds for the bodies of tools that have no `timeout` of their own. A call in the background has the
+            time that its `background` says.
         reject_early: whether a call is answered as soon as its arguments can no longer become valid.
         engine: who runs calls in the background: a `BackgroundManager`, or a `LocalEngine` for one with its defaults.
             None: every call is an ordinary one, whatever its tool's `background` says.
@@ -68,18 +69,13 @@ class ToolRunner:
             transform_policy = TransformPolicy(transform_policy)
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or timeout <= 0):
             raise ValueError(f"timeout: expected a number of seconds above 0, got {timeout!r}")
-        tools = ToolSet(toolset)
-        if timeout is not None:
-            tools = ToolSet(
-                {
-                    name: tool.replace(timeout=timeout) if tool.can_execute and tool.timeout is None else tool
-                    for name, tool in tools.items()
-                }
-            )
+        given = ToolSet(toolset)
+        tools = given if timeout is None else ToolSet({name: _limited(tool, timeout) for name, tool in given.items()})
         if store is not None and not all(callable(getattr(store, name, None)) for name in ("read", "write", "delete")):
             raise TypeError(f"store: expected a Store, got {type(store).__name__}")
         background = None if engine is None else background_of(engine)
         self._members = (tools, concurrency, require_approval, transform_policy, bool(reject_early), store, background)
+        self._given = {id(tools[name]): tool for name, tool in given.items()}
 
     @property
     def toolset(self) -> ToolSet:
@@ -115,6 +111,10 @@ class ToolRunner:
     def background(self) -> Background | None:
         """Who runs calls in the background."""
         return self._members[6]
+
+    def in_background(self, tool: AnyTool) -> AnyTool:
+        """One of the tools as it runs in the background: without the time that the runner gives to bodies."""
+        return self._given.get(id(tool), tool)
 
     @property
     def instructions(self) -> str:
@@ -201,3 +201,7 @@ class ToolRunner:
         )
         await run.read()
         return run
+
+
+def _limited(tool: AnyTool, timeout: float) -> AnyTool:
+    return tool.replace(timeout=timeout) if tool.can_execute and tool.timeout is None else tool

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolhead import (
     AbortController,
@@ -237,6 +239,28 @@ def test_the_override_is_cut_out_of_the_text_and_the_rest_stays(text: str, rest:
     assert without_override(text) == (rest, value)
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    members=st.lists(st.tuples(st.text() | st.just("_background "), JSON), max_size=4, unique_by=lambda item: item[0]),
+    value=JSON,
+    at=st.integers(0, 4),
+    indent=st.sampled_from([None, 0, 2]),
+    plain=st.booleans(),
+)
+def test_the_override_is_found_in_any_text(members: Any, value: Any, at: int, indent: Any, plain: bool):
+    members = [member for member in members if member[0] != "_background"]
+    whole = dict([*members[:at], ("_background", value), *members[at:]])
+    rest, found = without_override(json.dumps(whole, indent=indent, ensure_ascii=plain))
+    assert found == value
+    assert json.loads(rest) == dict(members)
+
+
 # ----------------------------------------------------------------------------------- who may, and how many
 
 
@@ -324,6 +348,14 @@ async def test_a_running_task_counts_for_its_agent_alone():
     await step(runner.run(agent_id="a"), {"n": 1})
 
 
+@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic", "bedrock", "mistral", "mcp"])
+def test_a_strict_provider_is_told_of_it_too(provider: Any):
+    tool, _ = working(strict=True)
+    (definition,) = ToolRunner([tool], engine=BackgroundManager()).definitions(provider)
+    assert '"maxRetries"' in json.dumps(definition)
+    assert "_background" not in json.dumps(ToolRunner([tool]).definitions(provider))
+
+
 def test_what_is_no_engine_is_refused():
     with pytest.raises(TypeError, match="engine: expected a BackgroundManager or a LocalEngine, got int"):
         ToolRunner([], engine=5)
@@ -343,6 +375,20 @@ async def test_the_model_is_told_of_a_timeout():
     assert chunks[-1].to_dict()["payload"]["status"] == "timed_out"
     assert "did not end within 2 seconds" in contents(run)[0]
     assert run.results[0].status == "error"
+
+
+@virtual_time
+async def test_the_time_that_a_runner_gives_to_bodies_is_not_that_of_tasks():
+    tool, _ = working(60)
+    run = ToolRunner([tool], engine=BackgroundManager(), timeout=2).run()
+    await step(run, {"n": 1}, {"n": 1, "_background": {"disposition": "foreground"}})
+    assert (now(), run.results[0].status) == (2, "error")
+    await taken(run.until_idle())
+    assert [result.status for result in run.results] == ["ok", "error"]
+    tool = tool.replace(timeout=3)
+    run = ToolRunner([tool], engine=BackgroundManager(), timeout=2).run()
+    await step(run, {"n": 1, "_background": {"disposition": "awaited"}})
+    assert (run.tasks[0].status, now()) == ("timed_out", 63)
 
 
 @virtual_time
