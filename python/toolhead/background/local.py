@@ -7,6 +7,7 @@ how long what has ended is kept). What it knows is lost with its process.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections import Counter, deque
@@ -117,7 +118,8 @@ class LocalEngine:
                     continue
                 self._places[agent] += 1
                 job.change(status="running", started_at=self._clock())
-                job.task = asyncio.get_running_loop().create_task(self._run(job))
+                # Whoever gives the place away, the job runs in the context of who asked for it.
+                job.task = job.loop.create_task(self._run(job), context=job.context)
             if not queue:
                 del self._queues[agent]
 
@@ -243,6 +245,7 @@ class _LocalJob:
         self.changed = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.loop = asyncio.get_running_loop()
+        self.context = contextvars.copy_context()
         self.stop: asyncio.Future[None] = self.loop.create_future()
         """Done when somebody wants the job to end."""
         self.resume_data: Any = None
@@ -264,6 +267,7 @@ class _LocalJob:
     def resume(self, data: Any) -> None:
         self.resume_data = data
         self.loop = asyncio.get_running_loop()
+        self.context = contextvars.copy_context()
         self.stop = self.loop.create_future()
         self.leg = []
         self.change(status="pending")

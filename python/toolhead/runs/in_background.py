@@ -80,8 +80,10 @@ class InBackground:
             run_id=live.run.id,
             **live.run.agent,
         )
+        known = live.run.task_of_twin(record)
         try:
-            self.task = await self.background.dispatch(made, self.plan)
+            self.task = None if known is None else await self.background.attach(known, self.changed)
+            self.task = self.task or await self.background.dispatch(made, self.plan)
         except ToolError as error:
             await live.failed(error, told=_told(error))
             return True
@@ -89,7 +91,7 @@ class InBackground:
             return False
         record.task_id = self.task.id
         live.post(chunks.BackgroundTaskStarted(**live.named, task_id=self.task.id))
-        if self.task.is_resting:  # a task of that id was there before
+        if self.task.is_resting:  # it was there before
             await self.changed(self.task)
         else:
             await self._go_on(self.task)

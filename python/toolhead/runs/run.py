@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolhead.providers.registry import Provider
     from toolhead.request_context import RequestContext
     from toolhead.runs.background import TaskHandle
-    from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.calls import CallRecord, CallResult, PendingCall
     from toolhead.runs.chunks import CallChunk
     from toolhead.runs.runner import ToolRunner
 
@@ -238,6 +238,19 @@ class Run:
             if state.is_idle:
                 return
             await state.changed.wait()
+
+    def task_of_twin(self, record: CallRecord) -> str | None:
+        """The task that an earlier call became which was this one: the same call is not started twice.
+
+        A model that was told to wait may ask again, with the same id and arguments.
+        """
+        for call in self._state.by_id.values():
+            twin = call.record
+            if twin.task_id is not None and twin.provider_id is not None and twin is not record:
+                told = (twin.provider_id, twin.called, twin.args_text)
+                if told == (record.provider_id, record.called, record.args_text):
+                    return twin.task_id
+        return None
 
     async def late(self, call: LiveCall) -> None:
         """Something came of a deferred call: it is written, then told."""

@@ -1,6 +1,7 @@
 """Calls of a run in the background: dispositions, what is told of them and when, one result a call."""
 
 import asyncio
+import contextvars
 import json
 from typing import Any
 
@@ -460,6 +461,52 @@ async def test_a_call_that_was_dispatched_before_is_not_run_again():
     third = runner.run(run_id="r")
     assert ends(await step(third, {"n": 1})) == ["background-task-started", "tool-result"]
     assert (third.results[0].output, len(seen)) == ({"n": 2}, 1)
+
+
+@virtual_time
+async def test_a_model_that_asks_again_with_the_same_call_starts_nothing():  # pr-238
+    tool, seen = working(10, {"default_disposition": "awaited", "wait_timeout": 0.5})
+    run = ToolRunner([tool], engine=BackgroundManager()).run()
+    await step(run, {"n": 1})
+    assert run.tasks[0].id in contents(run)[0]
+    await step(run, {"n": 1})  # the same id
+    assert (now(), run.tasks[0].id in contents(run)[0]) == (1, True)
+    await asyncio.sleep(20)
+    await step(run, {"n": 1})
+    assert contents(run) == ['{"n": 2}']
+    assert seen == [({"n": 1}, True)]
+    assert contents(run, every_step=True) == ['{"n": 2}'] * 3
+    await step(run, {"n": 5})  # another call that has the id of the first
+    assert len(seen) == 2
+    await taken(run.until_idle())
+
+
+CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("CALLER", default="nobody")
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_a_body_sees_the_context_variables_of_its_own_caller(in_thread: bool):  # pr-192
+    seen: list[str] = []
+
+    def see(input: Any) -> None:
+        seen.append(CALLER.get())
+        CALLER.set("a body")
+
+    async def see_soon(input: Any) -> None:
+        await asyncio.sleep(0.001)
+        see(input)
+
+    tool, _ = working(execute=see if in_thread else see_soon)
+    manager = BackgroundManager(global_concurrency=1)
+
+    async def caller(name: str) -> None:
+        CALLER.set(name)
+        await (await manager.start(tool, {"n": 1})).result()
+
+    names = ["ada", "bob", "cleo", "dan"]
+    await asyncio.gather(*(caller(name) for name in names))
+    assert seen == names
+    assert CALLER.get() == "nobody"
 
 
 @virtual_time
