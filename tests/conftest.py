@@ -7,6 +7,8 @@
     stream                (path, sidecar) of a provider stream (--streams, streams/)       @pytest.mark.apis("...")
     case                  a public report (--cases, cases/public-reports.jsonl)            @pytest.mark.kinds("...")
 
+A test about single items names them: `@pytest.mark.ids("pr-115")`.
+
 The options take any folder or file of the same formats. Absent data gives one skipped test a function, never silence.
 """
 
@@ -17,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from shared_data import SHARED, absent, read_cases, read_streams, read_vectors
+from shared_data import BINDING, SHARED, absent, read_cases, read_streams, read_vectors
 
 Item = tuple[str, str, Any]
 """Test id, the property that the narrowing mark looks at, the value of the fixture."""
@@ -74,6 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{data.option}: {given} does not exist")
         if data.mark:
             config.addinivalue_line("markers", f"{data.mark}(*names): the part of {data.option} a test is about")
+    config.addinivalue_line("markers", "ids(*names): the items of the data, by id, that a test is about")
 
 
 def pytest_report_header() -> str:
@@ -87,20 +90,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(fixture, _parameters(metafunc, DATA[fixture]))
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How many golden vectors hold, by area."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """How many golden vectors of each area hold, differ on purpose, or were not run."""
     counts: dict[str, Counter[str]] = {}
     for outcome in ("passed", "failed"):
         for report in terminalreporter.getreports(outcome):
             # Properties travel from the workers of a distributed run, prints do not.
             for area, kind in (str(value).split() for name, value in report.user_properties if name == "vector"):
                 counts.setdefault(area, Counter())["failed" if outcome == "failed" else kind] += 1
-    if counts:
-        terminalreporter.section("golden vectors by area")
-        for area, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
-            total = sum(count.values())
-            hold = f"{area:28} {count['matching']:4} of {total} match, {count['diverging']} differ on purpose"
-            terminalreporter.write_line(f"{hold}, {count['failed']} FAIL" if count["failed"] else hold)
+    if not counts:
+        return
+    source = config.getoption("--vectors") or VECTORS
+    given = Counter(area for _, area, _ in _mastra(source))
+    binding = Counter(area for _, area, vector in _mastra(source) if vector["parity"] in BINDING)
+    terminalreporter.section("golden vectors by area")
+    terminalreporter.write_line(f"{'':28} passed  diverged  not run")
+    for area in [*sorted(given), "all"]:
+        whole = area == "all"
+        count = sum(counts.values(), Counter()) if whole else counts.get(area, Counter())
+        left = (given.total() if whole else given[area]) - count.total()
+        missed = (binding.total() if whole else binding[area]) - count.total()
+        line = f"{area:28} {count['matching']:6}  {count['diverging']:8}  {left:7}"
+        line += f"  (information: {left - missed})" if left - missed else ""
+        line += f"  {count['failed']} FAIL" if count["failed"] else ""
+        terminalreporter.write_line(line)
 
 
 def _parameters(metafunc: pytest.Metafunc, data: DataSet) -> list[Any]:
@@ -108,7 +121,10 @@ def _parameters(metafunc: pytest.Metafunc, data: DataSet) -> list[Any]:
     if not source.exists():
         return [pytest.param(None, id="absent", marks=pytest.mark.skip(reason=absent(source)))]
     mark = data.mark and metafunc.definition.get_closest_marker(data.mark)
-    items = [item for item in data.read(source) if not mark or item[1] in mark.args]
+    ids = metafunc.definition.get_closest_marker("ids")
+    items = [
+        item for item in data.read(source) if (not mark or item[1] in mark.args) and (not ids or item[0] in ids.args)
+    ]
     if not items:
         nothing = f"{source} holds nothing that this test is about"
         return [pytest.param(None, id="none", marks=pytest.mark.skip(reason=nothing))]

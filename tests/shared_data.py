@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+BINDING = frozenset({"match", "timing"})
+"""The parities of golden vectors that have to hold; the others are information."""
 SHARED = Path(os.environ.get("TOOLHEAD_SHARED") or REPOSITORY.parent / "shared").resolve()
 
 
@@ -52,8 +55,14 @@ def read_streams(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def read_cases(path: Path) -> Iterator[dict[str, Any]]:
-    """Every case of a file with one JSON object a line."""
+    """Every case of a file with one JSON object a line; an `instance` also as it is written, as `instance_text`."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
-            if line.strip():
-                yield json.loads(line)
+            if not line.strip():
+                continue
+            case = json.loads(line)
+            if "instance" in case:
+                case["instance_text"] = bytes(
+                    msgspec.json.decode(line, type=dict[str, msgspec.Raw])["instance"]
+                ).decode()
+            yield case

@@ -42,6 +42,10 @@ from toolhead.tool import Tool, create_tool
 from toolhead.tool_options import MCPToolProperties, ToolAnnotations, ToolBackgroundConfig
 
 if typing.TYPE_CHECKING:
+    from toolhead.agent.agent import Agent
+    from toolhead.agent.model import Model, ModelRequest
+    from toolhead.agent.models import Anthropic, Gemini, OpenAIChat, OpenAIResponses
+    from toolhead.agent.turn import AgentResult, AgentStep, AgentTurn
     from toolhead.background.engine import Engine
     from toolhead.background.local import LocalEngine
     from toolhead.background.manager import BackgroundManager
@@ -78,18 +82,28 @@ StreamState: typing.TypeAlias = typing.Literal["open", "certain", "complete", "r
 
 # Names that are imported when they are first used, and where they live.
 _LAZY = {
+    "Agent": "toolhead.agent.agent",
+    "AgentResult": "toolhead.agent.turn",
+    "AgentStep": "toolhead.agent.turn",
+    "AgentTurn": "toolhead.agent.turn",
+    "Anthropic": "toolhead.agent.models",
     "ApprovalRequest": "toolhead.runs.calls",
     "BackgroundManager": "toolhead.background.manager",
     "BackgroundTask": "toolhead.background.task",
     "CallResult": "toolhead.runs.calls",
     "Engine": "toolhead.background.engine",
     "ErrorEvent": "toolhead.hooks",
+    "Gemini": "toolhead.agent.models",
     "InputAvailableEvent": "toolhead.hooks",
     "InputDeltaEvent": "toolhead.hooks",
     "InputStartEvent": "toolhead.hooks",
     "LocalEngine": "toolhead.background.local",
     "MemoryStore": "toolhead.runs.store",
+    "Model": "toolhead.agent.model",
     "ModelOutput": "toolhead.model_output",
+    "ModelRequest": "toolhead.agent.model",
+    "OpenAIChat": "toolhead.agent.models",
+    "OpenAIResponses": "toolhead.agent.models",
     "OutputEvent": "toolhead.hooks",
     "PendingCall": "toolhead.runs.calls",
     "Projection": "toolhead.transforms",
@@ -114,8 +128,13 @@ __all__ = [
     "MISSING",
     "AbortController",
     "AbortSignal",
+    "Agent",
+    "AgentResult",
+    "AgentStep",
     "AgentToolExecutionContext",
+    "AgentTurn",
     "AlreadyResolvedError",
+    "Anthropic",
     "ApprovalRequest",
     "BackgroundManager",
     "BackgroundTask",
@@ -125,6 +144,7 @@ __all__ = [
     "Engine",
     "ErrorEvent",
     "FunctionTool",
+    "Gemini",
     "InputAvailableEvent",
     "InputDeltaEvent",
     "InputStartEvent",
@@ -135,8 +155,12 @@ __all__ = [
     "MCPToolExecutionContext",
     "MCPToolProperties",
     "MemoryStore",
+    "Model",
     "ModelOutput",
+    "ModelRequest",
     "NotSuspendedError",
+    "OpenAIChat",
+    "OpenAIResponses",
     "OutputEvent",
     "PendingCall",
     "Projection",

@@ -8,28 +8,36 @@ context, a thread, a timeout, a span) takes the same native steps from here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolhead import supervise
-from toolhead._core import ToolExecutionContext, Validator
+from toolhead._core import Issue, ToolExecutionContext, Validator
 from toolhead.context import prepared_context
-from toolhead.errors import DecodeError, ToolNotExecutableError, ToolSuspended, ValidationError, validation_message
+from toolhead.errors import (
+    DecodeError,
+    ToolheadError,
+    ToolNotExecutableError,
+    ToolSuspended,
+    ValidationError,
+    validation_message,
+)
 from toolhead.observe import is_configured, tool_span
-from toolhead.request_context import CURRENT_REQUEST_CONTEXT, ValidatedRequestContext
+from toolhead.request_context import CURRENT_REQUEST_CONTEXT, ValidatedRequestContext, foreign_keys
 from toolhead.schema_sources import Refused, to_json_data
 from toolhead.suspend import Suspension
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from toolhead._core import Issue
     from toolhead.errors import ValidationPhase
+    from toolhead.request_context import RequestContext
     from toolhead.schema_sources import CompiledSchema
     from toolhead.tool import Tool
 
-__all__ = ["Accepted", "check_input", "execute", "execute_sync", "observed_run", "run", "suspended"]
+__all__ = ["Accepted", "check_input", "entered", "execute", "execute_sync", "observed_run", "run", "suspended"]
 
 _logger = logging.getLogger("toolhead")
 _R = TypeVar("_R")
@@ -57,10 +65,10 @@ async def execute(tool: Tool[Any, Any], value: object, context: object, is_text:
 
 
 async def _execute(tool: Tool[Any, Any], value: object, context: ToolExecutionContext, is_text: bool) -> Any:
-    checked = check_input(tool, value, is_text=is_text)
-    if isinstance(checked, ValidationError):
-        return checked
     try:
+        checked = check_input(tool, value, is_text=is_text)
+        if isinstance(checked, ValidationError):
+            return checked
         return await run(tool, checked.value, with_repairs(context, checked.repairs))
     except Suspension as suspension:
         return _direct_suspension(tool, suspension)
@@ -82,14 +90,16 @@ def execute_sync(tool: Tool[Any, Any], value: object, context: object, is_text: 
 
 
 def _execute_sync(tool: Tool[Any, Any], value: object, context: ToolExecutionContext, is_text: bool) -> Any:
-    checked = check_input(tool, value, is_text=is_text)
-    if isinstance(checked, ValidationError):
-        return checked
-    entered = _entered(tool, with_repairs(context, checked.repairs))
-    if isinstance(entered, ValidationError):
-        return entered
     try:
-        output = _carrying(entered, supervise.body_now, tool, checked.value, entered)
+        checked = check_input(tool, value, is_text=is_text)
+        if isinstance(checked, ValidationError):
+            return checked
+        inside = entered(tool, with_repairs(context, checked.repairs))
+        if isinstance(inside, ValidationError):
+            return inside
+        output = _carrying(inside, supervise.body_now, tool, checked.value, inside)
+        if not inspect.isawaitable(output):
+            return _settled(tool._accept_output(output))
     except Suspension as suspension:
         _judge(tool, suspension)
         caller_suspend = context._caller_suspend
@@ -98,11 +108,9 @@ def _execute_sync(tool: Tool[Any, Any], value: object, context: ToolExecutionCon
             if inspect.isawaitable(answer):
                 raise RuntimeError("the suspend of this context is asynchronous: await tool.execute(...)") from None
         return _direct_suspension(tool, suspension)
-    if inspect.isawaitable(output):
-        if inspect.iscoroutine(output):
-            output.close()
-        raise RuntimeError(f"the body of the tool '{tool.id}' returned an awaitable: await tool.execute(...)")
-    return _settled(tool._accept_output(output))
+    if inspect.iscoroutine(output):
+        output.close()
+    raise RuntimeError(f"the body of the tool '{tool.id}' returned an awaitable: await tool.execute(...)")
 
 
 async def run(
@@ -130,12 +138,12 @@ async def run(
     """
     if not tool.can_execute:
         raise not_executable(tool.id)
-    entered = _entered(tool, context)
-    if isinstance(entered, ValidationError):
-        return entered
-    token = CURRENT_REQUEST_CONTEXT.set(entered.request_context)
+    inside = entered(tool, context)
+    if isinstance(inside, ValidationError):
+        return inside
+    token = CURRENT_REQUEST_CONTEXT.set(inside.request_context)
     try:
-        output = await supervise.body(tool, value, entered, left_behind)
+        output = await supervise.body(tool, value, inside, left_behind)
     except Suspension as suspension:
         _judge(tool, suspension)
         caller_suspend = context._caller_suspend
@@ -203,12 +211,15 @@ def _refuse_text(tool: Tool[Any, Any], schema: CompiledSchema | None, text: Any)
             return _checked(tool, schema, "input", None, shown=None, repairs=tool.repair_input)
         return _undecodable(tool, text, error)
     except ValidationError as error:
+        if schema is not None and _is_null(text):
+            return _checked(tool, schema, "input", None, shown=None, repairs=tool.repair_input)
         issues, value = error.issues, error.value
     except Refused as refused:
         issues = refused.issues
-    repaired = validator.repair_json(text) if tool.repair_input else None
-    accepted = None if schema is None else _built(schema, repaired)
-    return accepted or _failure(tool, "input", issues, value)
+    if schema is None or not tool.repair_input:
+        return _failure(tool, "input", issues, value)
+    repaired = validator.repair_json(text)
+    return _built(schema, repaired) or _failure(tool, "input", _with_texts_read(validator, value, issues), value)
 
 
 def refuse_output(tool: Tool[Any, Any], output: object) -> Accepted | ValidationError:
@@ -256,17 +267,14 @@ def not_executable(tool_id: str) -> ToolNotExecutableError:
     )
 
 
-# ---------------------------------------------------------------------------------------------- internals
-
-
-def _entered(tool: Tool[Any, Any], context: ToolExecutionContext) -> ToolExecutionContext | ValidationError:
+def entered(tool: Tool[Any, Any], context: ToolExecutionContext) -> ToolExecutionContext | ValidationError:
     """The context that the body sees: request context and resume data checked, in this order."""
     members: dict[str, Any] = {}
     schema = tool._schemas.get("request_context_schema")
     try:
         if schema is not None:
             source = context.request_context
-            values = check_data(tool, "request_context_schema", "request_context", source.all)
+            values = _checked_request_context(tool, schema, source)
             members["request_context"] = ValidatedRequestContext(source, values, schema.validator, tool.id)
         if context.resume_data is not None:
             members["resume_data"] = check_data(tool, "resume_schema", "resume", context.resume_data)
@@ -276,6 +284,24 @@ def _entered(tool: Tool[Any, Any], context: ToolExecutionContext) -> ToolExecuti
         return context
     # The namespaces show the same objects.
     return prepared_context(changed_context(context, **members))
+
+
+# ---------------------------------------------------------------------------------------------- internals
+
+
+def _checked_request_context(tool: Tool[Any, Any], schema: CompiledSchema, source: RequestContext) -> Any:
+    """The validated values of a request context; what is no data and not declared is left out."""
+    given = source.all
+    option: Any = "request_context_schema"
+    phase: Any = "request_context"
+    try:
+        return check_data(tool, option, phase, given)
+    except ValidationError:
+        foreign = foreign_keys(given, schema.json_schema)
+        if not foreign:
+            raise
+    values = check_data(tool, option, phase, {**given, **dict.fromkeys(foreign)})
+    return {key: values[key] for key in values if key not in foreign}
 
 
 def _checked(
@@ -297,8 +323,57 @@ def _checked(
             return _failure(tool, phase, issues, shown)
         # An empty input counts as an empty object or array: what it lacks is what is reported.
         issues = schema.validator.issues(empty) or issues
-    repaired = schema.validator.repair(data) if repairs else None
-    return _built(schema, repaired) or _failure(tool, phase, issues, shown)
+    if not repairs:
+        return _failure(tool, phase, issues, shown)
+    accepted = _built(schema, schema.validator.repair(data))
+    return accepted or _failure(tool, phase, _with_texts_read(schema.validator, data, issues), shown)
+
+
+_TEXTS_READ = 10  # how many JSON texts are looked into for what is wrong in them
+
+
+def _with_texts_read(validator: Validator, data: Any, issues: Iterable[Issue]) -> tuple[Issue, ...]:
+    """The issues; those about JSON text in place of an object or array tell what is wrong in it, too."""
+    issues = tuple(issues)
+    read = data
+    texts: set[tuple[str | int, ...]] = set()
+    for issue in issues:
+        text = issue.value
+        if issue.keyword == "type" and isinstance(text, str) and text.lstrip()[:1] in ("[", "{"):
+            with contextlib.suppress(ToolheadError):
+                read = _replaced(read, issue.path, ANY_JSON.decode(text))
+                texts.add(issue.path)
+            if len(texts) == _TEXTS_READ:
+                break
+    found = validator.issues(read) if texts else []
+    return tuple(_with_inner(issue, found) if issue.path in texts else issue for issue in issues)
+
+
+def _with_inner(issue: Issue, found: Iterable[Issue]) -> Issue:
+    depth = len(issue.path)
+    inner = tuple(other for other in found if other.path[:depth] == issue.path)
+    if not inner:
+        return issue
+    where = ".".join(map(str, inner[0].path[depth:])) or "root"
+    return Issue(
+        issue.path,
+        message=f"{issue.message}; in its JSON text at {where}: {inner[0].message}",
+        keyword=issue.keyword,
+        expected=issue.expected,
+        params=issue.params,
+        schema_path=issue.schema_path,
+        value=issue.value,
+        causes=(inner,),
+    )
+
+
+def _replaced(data: Any, path: tuple[str | int, ...], value: object) -> Any:
+    """`data` with `value` at `path`; the containers on the way are copies."""
+    if not path:
+        return value
+    copied: Any = dict(data) if isinstance(data, dict) else list(data)
+    copied[path[0]] = _replaced(copied[path[0]], path[1:], value)
+    return copied
 
 
 def _built(schema: CompiledSchema, repaired: tuple[Any, tuple[str, ...]] | None) -> Accepted | None:
@@ -378,3 +453,7 @@ def _has_running_loop() -> bool:
 
 def _is_blank(text: object) -> bool:
     return isinstance(text, (str, bytes, bytearray)) and not text.strip()
+
+
+def _is_null(text: object) -> bool:
+    return isinstance(text, (str, bytes, bytearray)) and text.strip() in ("null", b"null")

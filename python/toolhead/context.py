@@ -146,6 +146,16 @@ _MEMBERS = frozenset(
     ]
 )
 _SHARED = ("suspend", "resume_data", "suspend_payload")
+# What a caller's flat context may hold without a place of its own at the top: members of a namespace, and what the host
+# of a background task keeps there.
+_FLAT = frozenset(
+    {
+        "background",
+        *AgentToolExecutionContext.__struct_fields__,
+        *WorkflowToolExecutionContext.__struct_fields__,
+    }
+    - _MEMBERS
+)
 
 
 def prepared_context(context: object) -> ToolExecutionContext:
@@ -200,16 +210,21 @@ def _members(context: object) -> dict[str, Any]:
 
 
 def _grouped(members: dict[str, Any]) -> dict[str, Any]:
-    """Flat members of an agent's or a workflow's call, put into their namespace."""
+    """Flat members of an agent's or a workflow's call, put into their namespace.
+
+    It is an agent's call with a call id and messages, else a workflow's with a workflow id. A flat member of a
+    namespace that is not made (an agent id without messages, an agent's workflow id) has no place in a context.
+    """
+    rest = {key: value for key, value in members.items() if key not in _FLAT}
     if "tool_call_id" in members and "messages" in members:
         name = "agent"
     elif "workflow_id" in members:
         name = "workflow"
     else:
-        return members
+        return rest
     fields = _NAMESPACES[name].__struct_fields__  # type: ignore[attr-defined]
     grouped = {key: value for key, value in members.items() if key in fields}
-    rest = {key: value for key, value in members.items() if key not in fields or key == "tool_call_id"}
+    rest = {key: value for key, value in rest.items() if key not in fields or key == "tool_call_id"}
     return {**rest, name: grouped}
 
 

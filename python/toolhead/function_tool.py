@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from toolhead.schema_sources import resolve
@@ -124,7 +125,7 @@ class FunctionTool(Tool[dict[str, Any], Out], Generic[P, R, Out]):
         module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
         if module is not None and name is not None and "<locals>" not in name:
             if _found(module, name) is self:
-                return _found, (module, name)
+                return _referred, (module, name)
             if _found(module, name) is function:
                 return _tool_of, (function, self._decorator_options)
         if name is None:
@@ -182,6 +183,14 @@ def _found(module: str, name: str) -> Any:
     found: Any = sys.modules.get(module)
     for step in name.split("."):
         found = getattr(found, step, None)
+    return found
+
+
+def _referred(module: str, name: str) -> Any:
+    """What a pickle refers to, in whatever process."""
+    found: Any = import_module(module)
+    for step in name.split("."):
+        found = getattr(found, step)
     return found
 
 

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from toolhead._core import Validator
+from toolhead._core import Validator
 
-__all__ = ["CURRENT_REQUEST_CONTEXT", "RequestContext", "ValidatedRequestContext", "end_request_context"]
+__all__ = [
+    "CURRENT_REQUEST_CONTEXT",
+    "RequestContext",
+    "ValidatedRequestContext",
+    "end_request_context",
+    "foreign_keys",
+]
+
+_ANY_JSON = Validator(True)
 
 CURRENT_REQUEST_CONTEXT: ContextVar[RequestContext | None] = ContextVar("toolhead.request_context")
 
@@ -118,12 +125,13 @@ class ValidatedRequestContext(RequestContext):
 
         candidate = {**self._values, _checked(key): value}
         try:
-            validated = self._validator.validate(candidate)
+            foreign = foreign_keys(candidate, self._validator.json_schema)
+            validated = self._validator.validate({**candidate, **dict.fromkeys(foreign)})
         except ValidationError as error:
             raise ValidationError(
                 error.issues, phase="request_context", tool_id=self._tool_id, value=candidate
             ) from None
-        self._values[key] = validated[key]
+        self._values[key] = value if key in foreign else validated[key]
         self._source[key] = value
 
     def __delitem__(self, key: str) -> None:
@@ -134,6 +142,15 @@ class ValidatedRequestContext(RequestContext):
         """Clears this view and the caller's request context."""
         self._values.clear()
         self._source.clear()
+
+
+def foreign_keys(values: Mapping[str, Any], schema: dict[str, Any] | bool) -> list[str]:
+    """The keys that the schema does not declare and whose values are no JSON data: a client, a function.
+
+    Such a value is the application's own business. It counts as null for the schema, and bodies see it as it is.
+    """
+    declared = schema.get("properties", ()) if isinstance(schema, dict) else ()
+    return [key for key, value in values.items() if key not in declared and _ANY_JSON.issues(value, limit=1)]
 
 
 def end_request_context(request_context: RequestContext) -> None:

@@ -11,6 +11,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import inspect
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from toolhead.tool import Tool
 
 __all__ = ["body", "body_now"]
+
+_logger = logging.getLogger("toolhead")
 
 
 async def body(
@@ -83,24 +86,28 @@ async def _watched(
         else:
             error = ToolTimeoutError(f"The tool '{tool.id}' did not end within {tool.timeout} seconds", **where)
         signal._abort(error)
-        await _stopped(work, tool.grace)
+        await _stopped(tool, work)
         raise error
     except asyncio.CancelledError as cancelled:
         signal._abort(cancelled)
-        await _stopped(work, tool.grace)
+        await _stopped(tool, work)
         raise
     finally:
         let_go()
 
 
-async def _stopped(work: asyncio.Future[Any], grace: float) -> None:
+async def _stopped(tool: Tool[Any, Any], work: asyncio.Future[Any]) -> None:
     """Cancels what runs and gives it `grace` seconds; whatever it still answers is dropped."""
     if work.done():
         _seen(work)
         return
     work.cancel()
     work.add_done_callback(_seen)
-    await asyncio.wait({work}, timeout=grace)
+    await asyncio.wait({work}, timeout=tool.grace)
+    if not work.done():
+        _logger.warning(
+            "the body of the tool '%s' still runs %s s after it was stopped: left behind", tool.id, tool.grace
+        )
 
 
 async def _awaited(tool: Tool[Any, Any], value: object, context: ToolExecutionContext) -> Any:
@@ -113,6 +120,7 @@ class _Thread:
 
     def __init__(self, tool: Tool[Any, Any], value: object, context: ToolExecutionContext) -> None:
         self.is_left = False
+        self.tool_id = tool.id
         carried = contextvars.copy_context()
 
         def work() -> Any:
@@ -132,6 +140,9 @@ class _Thread:
             _seen(self.future)
             return
         self.future.add_done_callback(_seen)
+        _logger.warning(
+            "the body of the tool '%s' runs on in its thread, which nothing can stop: left behind", self.tool_id
+        )
         if left_behind is not None:
             left_behind(self.future)
 

@@ -211,6 +211,8 @@ class Tool(ToolBase, Generic[In, Out]):
         return Tool(**{**self._given, **options})
 
     def __reduce__(self) -> tuple[Any, ...] | str:
+        for schema in self._schemas.values():
+            schema.make_portable()
         return _restored, (dict(self._given),)
 
     def __copy__(self) -> Tool[In, Out]:

@@ -1,4 +1,4 @@
-"""The official JSON Schema test suite, through Python objects and through JSON bytes.
+"""The official JSON Schema test suite, through Python objects, through JSON bytes and through a stream at several cuts.
 
 One test is one file of the suite in one draft. `mandatory` and `optional` files leave `format` an annotation, `format`
 files assert it, and so does `optional/format-assertion.json`, whose meta-schema asks for it. Remote schemas come from
@@ -106,6 +106,24 @@ def _by_bytes(validator: Validator, data: Any) -> bool:
     return verdict
 
 
+def _by_stream(validator: Validator, data: Any) -> bool:
+    text = json.dumps(data, ensure_ascii=False).encode()
+    verdicts = []
+    for size in (1, 3, 16, len(text)):
+        stream = validator.stream()
+        states = {stream.push(text[at : at + size]) for at in range(0, len(text), size)}
+        try:
+            stream.finish()
+        except ValidationError:
+            verdicts.append(False)
+            assert "certain" not in states, f"certain on the way, refused at the end, in pieces of {size}"
+        else:
+            verdicts.append(True)
+            assert "rejected" not in states, f"rejected on the way, accepted at the end, in pieces of {size}"
+    assert len(set(verdicts)) == 1, f"the cuts change the verdict: {verdicts}"
+    return verdicts[0]
+
+
 def _verdict(run: Callable[[], bool]) -> bool | str:
     # Whatever goes wrong is that test's answer; the others of the file are still asked.
     try:
@@ -114,7 +132,7 @@ def _verdict(run: Callable[[], bool]) -> bool | str:
         return f"{type(error).__name__}: {error}"
 
 
-@pytest.mark.parametrize("ask", [_by_objects, _by_bytes], ids=["objects", "bytes"])
+@pytest.mark.parametrize("ask", [_by_objects, _by_bytes, _by_stream], ids=["objects", "bytes", "stream"])
 @pytest.mark.parametrize("file", _parameters())
 def test_official_suite(file: SuiteFile, ask: Callable[[Validator, Any], bool]) -> None:
     wrong, unexpected = [], []

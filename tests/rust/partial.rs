@@ -7,7 +7,7 @@ use toolhead_core::json::fault::{Fault, FaultKind, Open};
 use toolhead_core::json::partial::{Refusal, Tokenizer};
 use toolhead_core::json::repair::{Repair, Repairs};
 use toolhead_core::json::scan::plain_run;
-use toolhead_core::json::sink::{Kind, Literal, Sink};
+use toolhead_core::json::sink::{Containers, Kind, Literal, Sink};
 use toolhead_core::limits::Limits;
 
 /// Writes every event down; the pieces of one string or key are joined, since they depend on the cuts.
@@ -32,6 +32,9 @@ impl Sink for Log {
 
     fn value_begin(&mut self, kind: Kind, at: usize) -> Result<(), Self::Stop> {
         self.note(format!("{kind:?}@{at}"))
+    }
+    fn instead_of_string(&mut self, _at: usize) -> Result<Containers, Self::Stop> {
+        Ok(Containers { object: true, array: true })
     }
     fn comma(&mut self, at: usize) -> Result<(), Self::Stop> {
         self.note(format!(",@{at}"))
@@ -330,4 +333,39 @@ fn a_run_ends_at_the_first_byte_that_ends_it() {
         }
     }
     assert_eq!(plain_run(b"it's", 0, b'\''), 2);
+}
+
+#[test]
+fn text_inside_a_string_is_read_in_bytes_of_the_text_around_it() {
+    let mut repairs = Repairs::default();
+    repairs.ask(Repair::DoubleEncoding);
+    let (events, fault) = read_any(br#"[" {\"k\": [1, \"x\\n\"]}", "text"]"#, &repairs);
+    assert_eq!(fault, None);
+    let expected = [
+        "Array@0",
+        "[",
+        "Object@3",
+        "{",
+        "key k ..9",
+        "Array@11",
+        "[",
+        "Number@12",
+        "Integer(1) ..13",
+        ",@13",
+        "String@16",
+        "escape@19",
+        "string x\n ..23",
+        "] ..24",
+        "} ..25",
+        ",@26",
+        "String@29",
+        "string text ..34",
+        "] ..35",
+    ];
+    assert_eq!(events, expected);
+    let place = |text: &str| read_any(text.as_bytes(), &repairs).1.map(|fault| (fault.kind, fault.offset));
+    assert_eq!(place(r#""[1, 2""#), Some((FaultKind::EncodedEnd, 6)));
+    assert_eq!(place(r#""[1, 2"#), Some((FaultKind::UnexpectedEnd(Open::String), 6)));
+    assert_eq!(place(r#""[1] 2""#), Some((FaultKind::TrailingData, 5)));
+    assert_eq!(place(r#""[\u00e9]""#), Some((FaultKind::ExpectedValue, 6)));
 }

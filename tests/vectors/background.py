@@ -204,7 +204,7 @@ def _says(text: str) -> list[dict[str, Any]]:
 
 def _seen(run: Run) -> list[dict[str, Any]]:
     """What the model is given of the calls."""
-    answers = {result.tool_call_id: result.answer for calls in run._state.steps for result in _results(calls[1])}
+    answers = {result.tool_call_id: result.answer for step in run._state.steps for result in _results(step.calls)}
     return [
         answers.get(message["tool_call_id"], {"type": "text", "value": message["content"]})
         for message in run.messages(every_step=True)

@@ -227,13 +227,13 @@ def _identity(facts: dict[str, Any], context: Any, source: RequestContext | None
 
 
 def _context_keys(facts: dict[str, Any], context: Any, source: RequestContext | None) -> None:
-    facts["top_keys"] = sorted(name for name in TOP if hasattr(context, name))
-    facts["defined_top"] = sorted(name for name in TOP if getattr(context, name, None) is not None)
+    facts["top_keys"] = sorted(camel(name) for name in TOP if hasattr(context, name))
+    facts["defined_top"] = sorted(camel(name) for name in TOP if getattr(context, name, None) is not None)
     facts["request_context_is_instance"] = isinstance(context.request_context, RequestContext)
     for name in ("agent", "workflow"):
         namespace = getattr(context, name)
         if namespace is not None:
-            facts[f"{name}_keys"] = sorted(namespace.__struct_fields__)
+            facts[f"{name}_keys"] = sorted(map(camel, namespace.__struct_fields__))
     if context.agent is not None:
         facts["agent_id"] = context.agent.agent_id
 

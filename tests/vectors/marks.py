@@ -36,10 +36,10 @@ def _decode(value: Any, container: Any) -> Any:
 
 
 def same(want: Any, got: Any) -> bool:
-    """Whether `got` is what a vector wants: JSON equality (1 is 1.0, True is not 1), undefined is None."""
+    """Whether `got` is what a vector wants: JSON equality (1 is 1.0, True is not 1), undefined is None or no fact."""
     if isinstance(want, dict):
         if want == {"$undefined": True}:
-            return got is None
+            return got is None or got is ABSENT
         if want.keys() == {"$date"}:
             return isinstance(got, datetime) and got == datetime.fromisoformat(want["$date"])
         if want.keys() == {"$text"}:

@@ -94,6 +94,7 @@ class BedrockReader(Reader):
     def _inside(self, payload: dict[str, Any]) -> None:
         if self._inner is None:
             self._inner = AnthropicReader() if "type" in payload else OpenAIChatReader()
+            self.form = "anthropic" if "type" in payload else "openai-chat"
             self._inner.share(self)
         self._inner.read(payload)
 

@@ -60,6 +60,7 @@ class OpenAIResponsesReader(Reader):
         self._by_place: dict[object, Call] = {}  # output index, and item id where there is no index
         self._items: dict[object, dict[str, Any]] = {}  # by place, in order of appearance: the output to give back
         self._call_of: dict[object, Call] = {}
+        self._before: list[tuple[dict[str, Any], Call | None]] = []  # of responses that have ended: places begin again
 
     def read(self, payload: dict[str, Any]) -> None:
         """An event, or a whole response."""
@@ -131,12 +132,16 @@ class OpenAIResponsesReader(Reader):
             self.finish("tool_calls")
         else:
             self.finish(reason)
+        self._before = self._output()
+        self._by_place, self._items, self._call_of = {}, {}, {}
+
+    def _output(self) -> list[tuple[dict[str, Any], Call | None]]:
+        return [*self._before, *((item, self._call_of.get(place)) for place, item in self._items.items())]
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """The output items, as they were."""
         output = []
-        for place, item in self._items.items():
-            call = self._call_of.get(place)
+        for item, call in self._output():
             if call is None or call.server:
                 output.append(item)
                 continue

@@ -77,6 +77,8 @@ class Reader:
 
     finish_reasons: Mapping[str, FinishReason] = {}
     """The API's words for the reason of an end, and ours."""
+    form: str | None = None
+    """The provider in whose form the conversation goes on, where that is not the one that was asked for."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []

@@ -168,7 +168,7 @@ class _Rewriter:
         for keyword, value in node.items():
             if keyword not in subset.keywords or not self._fits(keyword, value):
                 if keyword not in SILENT:
-                    lost.append(f"{keyword}: {json.dumps(value, ensure_ascii=False)}")
+                    lost.append(_words(keyword, value))
                     self.told.append(f"{at}/{keyword}")
             elif keyword in ("properties", "$defs"):
                 out[keyword] = {
@@ -188,8 +188,7 @@ class _Rewriter:
             out = _scalar_types(out)
         if subset.closes_objects and not out.keys() & {"type", "enum", "const", "anyOf", "allOf", "$ref"}:
             raise _Impossible(f"{at or '/'}: a schema without a type")
-        if lost:
-            out["description"] = " ".join([*filter(None, [out.get("description")]), f"({'; '.join(lost)})"])
+        _describe(out, lost)
         return out
 
     def _unions(self, node: Schema, at: str) -> Schema:
@@ -225,18 +224,21 @@ class _Rewriter:
             if reference in self.inlining or reference == "#":
                 raise _Impossible(f"{at}/$ref: a schema that contains itself")
             before, self.inlining = self.inlining, (*self.inlining, reference)
-            inlined = self.node({**target, **node}, at)
+            inlined = self.node(_both(target, node, at), at)
             self.inlining = before
             return inlined
         if not self.subset.recursive:
             before, self.inlining = self.inlining, (*self.inlining, reference)
+            told = len(self.told)
             self.node(target, at)  # finds a schema that contains itself
+            del self.told[told:]
             self.inlining = before
         out: Schema = {"$ref": reference}
         if node:  # nothing may stand beside a reference, so it goes into a union of one
-            node["anyOf"] = [out]
-            out = {key: value for key, value in node.items() if key in ("anyOf", "description", "title")}
-            self.told += [f"{at}/{key}" for key in node.keys() - out.keys() - SILENT]
+            lost = {key: value for key, value in node.items() if key not in SILENT | {"description"}}
+            out = {key: node[key] for key in ("description", "title") if key in node} | {"anyOf": [out]}
+            _describe(out, [_words(key, value) for key, value in lost.items()])
+            self.told += [f"{at}/{key}" for key in lost]
         if definitions is not None:
             out["$defs"] = {
                 name: self.node(child, f"{at}/$defs/{_escape(name)}") for name, child in definitions.items()
@@ -283,6 +285,38 @@ class _Rewriter:
             raise _Impossible(f"{at or '/'}: an array without a schema of its items")
         if self.subset.needs_items:
             out["items"] = {"type": "string"}
+
+
+HIGHER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
+LOWER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
+
+
+def _both(target: Schema, beside: Schema, at: str) -> Schema:
+    """One schema for a reference's target and the keywords beside the reference: both hold."""
+    both = {**target, **beside}
+    for keyword in target.keys() & beside.keys() - SILENT - {"description"}:
+        one, other = target[keyword], beside[keyword]
+        if keyword in HIGHER:
+            both[keyword] = max(one, other)
+        elif keyword in LOWER:
+            both[keyword] = min(one, other)
+        elif keyword == "required":
+            both[keyword] = [*one, *(name for name in other if name not in one)]
+        elif keyword == "enum":
+            both[keyword] = [value for value in one if value in other]
+        elif one != other:
+            raise _Impossible(f"{at}/$ref: {keyword} stands both in it and beside it")
+    return both
+
+
+def _words(keyword: str, value: Any) -> str:
+    return f"{keyword}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def _describe(out: Schema, lost: list[str]) -> None:
+    """Tells in the description what the subset has no keyword for."""
+    if lost:
+        out["description"] = " ".join([*filter(None, [out.get("description")]), f"({'; '.join(lost)})"])
 
 
 def _is_object(node: Schema) -> bool:

@@ -26,6 +26,9 @@ DONE = b"[DONE]"
 MAX_FRAME = 24 * 1024 * 1024
 """Upper limit of one AWS frame in bytes: 16 MiB of payload, headers, and room; more is a damaged length field."""
 
+MAX_EVENT = 128 * 1024 * 1024
+"""Upper limit of one event or line of text in bytes: arguments of the greatest length with every character escaped."""
+
 _JSON = msgspec.json.Decoder()
 
 
@@ -54,10 +57,11 @@ class TextWire:
         self._first = True
         self._offset = 0  # bytes before the unfinished line
         self._line = 1
+        self._size = 0  # bytes of the unfinished event so far
         self.done = False
 
     def feed(self, data: bytes) -> Iterator[Payload]:
-        """The payloads that `data` completes. Raises `DecodeError` for one that is not a JSON object."""
+        """The payloads that `data` completes. Raises `DecodeError` for one that is not a JSON object, or has no end."""
         if self._after_cr:
             self._after_cr = False
             if data[:1] == b"\n":
@@ -74,11 +78,13 @@ class TextWire:
             piece = data[start:end]
             line = b"".join((*self._pieces, piece)) if self._pieces else piece
             self._pieces.clear()
+            self._grow(len(piece))
             yield from self._take(line)
             self._offset += len(line) + after - end
             self._line += 1
             start = after
         if start < len(data):
+            self._grow(len(data) - start)
             self._pieces.append(data[start:])
         self._after_cr = data[-1:] == b"\r"
 
@@ -105,6 +111,7 @@ class TextWire:
             self._first = False
             line = line.removeprefix(b"\xef\xbb\xbf")
         if not line:
+            self._size = 0
             if self._data:
                 data = b"\n".join(self._data)
                 self._data.clear()
@@ -113,9 +120,15 @@ class TextWire:
                 elif data.strip():
                     yield self._decode(data)
         elif line[:1] == b"{":
+            self._size = 0
             yield self._decode(line)
         else:
             self._field(line)
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > MAX_EVENT:
+            raise self._refused("is too long")
 
     def _field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
@@ -126,17 +139,13 @@ class TextWire:
         try:
             value = _JSON.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DecodeError(
-                f"An event of the provider's stream is not JSON: {error}",
-                offset=self._offset,
-                line=self._line,
-                column=1,
-            ) from error
+            raise self._refused(f"is not JSON: {error}") from error
         if not isinstance(value, dict):
-            raise DecodeError(
-                "An event of the provider's stream is not a JSON object", offset=self._offset, line=self._line, column=1
-            )
+            raise self._refused("is not a JSON object")
         return value
+
+    def _refused(self, why: str) -> DecodeError:
+        return DecodeError(f"An event of the provider's stream {why}", offset=self._offset, line=self._line, column=1)
 
 
 class FrameWire:
@@ -191,6 +200,8 @@ class FrameWire:
                     at += (0, 0, 1, 2, 4, 8, 0, 0, 8, 16)[kind]
         except (IndexError, struct.error, UnicodeDecodeError) as error:
             raise self._damaged("its headers cannot be read") from error
+        if at != len(data):
+            raise self._damaged("its headers do not fit")
         return headers
 
     def _payload(self, headers: dict[str, str], body: bytes) -> Payload:

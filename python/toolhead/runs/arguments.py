@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolhead import call
-from toolhead._core import MISSING
+from toolhead._core import MISSING, InputStream
 from toolhead.errors import DecodeError, ValidationError
 from toolhead.schema_sources import Refused
 
@@ -24,11 +24,12 @@ class ArgumentStream:
     Args:
         tool: whose arguments they are.
         beside: a member that may stand among them and is none of them: text with it gets no verdict.
+        judges: without it values are shown, and there is no verdict.
     """
 
-    def __init__(self, tool: AnyTool | None, beside: str | None = None) -> None:
+    def __init__(self, tool: AnyTool | None, beside: str | None = None, *, judges: bool = True) -> None:
         self._beside = beside
-        self._stream = None if tool is None else tool.stream_input()
+        self._stream = None if tool is None else tool.stream_input() if judges else InputStream()
         self._mends = tool is not None and tool.repair_input
         self._pieces: list[str] = []
         self._is_open = True  # the text so far is the beginning of a JSON text

@@ -21,12 +21,12 @@ the model was told a placeholder."""
 WAITING: frozenset[str] = frozenset({"approval", "suspended", "client"})
 
 NEXT: dict[str, frozenset[str]] = {
-    "streaming": frozenset({"available", "done"}),
+    "streaming": frozenset({"available", "suspended", "done"}),
     "available": frozenset({"approval", "running", "suspended", "client", "done"}),
     "approval": frozenset({"running", "done"}),
     "running": frozenset({"deferred", "suspended", "done"}),
     "deferred": frozenset({"suspended", "done"}),
-    "suspended": frozenset({"running", "done"}),
+    "suspended": frozenset({"available", "running", "suspended", "done"}),
     "client": frozenset({"done"}),
     "done": frozenset(),
 }
@@ -71,7 +71,11 @@ class CallRecord(msgspec.Struct, kw_only=True):
     args_text: str = ""
     cut_off: bool = False
     digest: str = ""
+    asked: Any = None
+    """The validated input that a person is asked to approve."""
     approved: bool = False
+    reached: Literal["available", "running"] | None = None
+    """How far the call has got: a suspension before its body ran is answered by going through the checks again."""
     task_id: str | None = None
     """The task in the background that the call became."""
     deferred: bool = False

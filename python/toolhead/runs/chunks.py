@@ -257,7 +257,6 @@ class ToolCallSuspended(CallChunk, frozen=True, kw_only=True):
         Field("suspend_payload", "suspendPayload", "suspend"),
         ARGS,
         Field("resume_schema", "resumeSchema", optional=True),
-        Field("resume_label", "resumeLabel", optional=True),
     )
 
     suspend_payload: Any
@@ -267,9 +266,12 @@ class ToolCallSuspended(CallChunk, frozen=True, kw_only=True):
     error: Mapping[str, Any] | None = None
 
     def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:
-        if self.error is None:
-            return {}
-        return {"toolhead": {"error": sendable(self.error) if shown is None else shown["error"]["transformed"]}}
+        told: dict[str, Any] = {}
+        if self.resume_label is not None:
+            told["resumeLabel"] = sendable(self.resume_label)
+        if self.error is not None:
+            told["error"] = sendable(self.error) if shown is None else shown["error"]["transformed"]
+        return {"toolhead": told} if told else {}
 
 
 class ToolOutput(CallChunk, frozen=True, kw_only=True):

@@ -54,7 +54,7 @@ class InBackground:
         """Runs the call as a task, to its result, question or placeholder; False for a call in the foreground."""
         live, record = self.live, self.live.record
         self._repairs = checked.repairs
-        if record.task_id is not None and members and await self._resumed(record.task_id, members["resume_data"]):
+        if record.task_id is not None and members and await self._resumed(tool, record.task_id, members["resume_data"]):
             return True
         if self.plan is None:
             return False
@@ -97,7 +97,7 @@ class InBackground:
             await self._go_on(self.task)
         return True
 
-    async def _resumed(self, task_id: str, data: Any) -> bool:
+    async def _resumed(self, tool: AnyTool, task_id: str, data: Any) -> bool:
         """Resumes the task of a suspended call; False where nobody knows it any more."""
         live, record = self.live, self.live.record
         if self.task is None:
@@ -109,6 +109,9 @@ class InBackground:
         except ValidationError as error:  # the suspension stays open: somebody may answer again
             record.advance("suspended")
             live.refused_answer = live.named_error(error)
+            return True
+        except Suspension as suspension:  # the check of the answer asks in its turn: the task waits as before
+            await live.suspended(tool, suspension)
             return True
         except ToolError:
             record.advance("suspended")

@@ -1,22 +1,20 @@
 """One call of a run, from its first piece of text to its one result.
 
-Rules: spec/api.md section 6; behaviour document sections 11 to 15. Input, approval and body go through `toolhead.call`
-and `toolhead.approval`; this file puts hooks, chunks and the state machine around them.
+Rules: spec/api.md section 6; behaviour document sections 11 to 15. Input and body go through `toolhead.call`,
+questions through `runs.asking`; this file puts hooks, chunks and the state machine around them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from toolhead import approval, call, hooks
+from toolhead import call, hooks
 from toolhead.context import AgentToolExecutionContext, prepared_context
 from toolhead.errors import (
-    NotSuspendedError,
     ToolAbortedError,
     ToolError,
     ToolExecutionError,
@@ -25,10 +23,10 @@ from toolhead.errors import (
 )
 from toolhead.model_output import map_output
 from toolhead.providers.answers import Answer, stored_form
-from toolhead.runs import chunks
+from toolhead.runs import asking, carried, chunks
 from toolhead.runs.arguments import ArgumentStream, checked_arguments
 from toolhead.runs.background import placeholder
-from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCall, error_form
+from toolhead.runs.calls import CallResult, Outcome, error_form
 from toolhead.runs.in_background import InBackground
 from toolhead.runs.sendable import sendable
 from toolhead.runs.views import CallViews
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("toolhead")
 
 TaskAbout: TypeAlias = "dict[str, Any] | None"
-APPROVAL_TEXT = json.dumps(approval.APPROVAL_SCHEMA)
 
 
 class LiveCall:
@@ -76,7 +73,10 @@ class LiveCall:
         self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
         background = None if tool is None else run.runner.background
         self.behind = None if background is None else InBackground(self, background)
-        self.arguments = ArgumentStream(tool, None if background is None else background.override_key)
+        beside = None if background is None else background.override_key
+        self.arguments = ArgumentStream(tool, beside, judges=not self._may_carry)
+        self.carried: carried.Carried | None = None
+        """What the arguments say about the resumption of another call."""
 
     # ------------------------------------------------------------------------------------- while it streams
 
@@ -143,27 +143,41 @@ class LiveCall:
             message = f"The tool {record.called!r} does not exist. Available tools: {names}"
             await self.failed(ToolNotFoundError(message, tool_call_id=record.tool_call_id))
             return
-        checked = self._checked_input(tool)
-        if isinstance(checked, ValidationError):
-            await self.refused(checked)
-            return
-        record.advance("available")
-        await self._hook(
-            "on_input_available", hooks.InputAvailableEvent, input=checked.value, messages=self.run.input_messages
-        )
-        record.digest = self._digest(tool)
-        if not tool.can_execute:
-            record.advance("client")
-            return
+        record.digest = asking.digest(tool, record)
+        await self._begin(tool, {})
+
+    async def _begin(self, tool: AnyTool, members: dict[str, Any]) -> None:
+        """From the arguments to the body, or to who has to answer first. `members`: what an answer brings."""
+        record = self.record
         try:
-            needed = await self._needs_approval(tool, checked.value)
+            checked = self._checked_input(tool)
+            if isinstance(checked, ValidationError):
+                await self.refused(checked)
+                return
+            if record.phase in ("streaming", "suspended") and record.reached != "running":
+                record.advance("available")
+            if record.reached is None:
+                record.reached = "available"
+                await self._hook(
+                    "on_input_available",
+                    hooks.InputAvailableEvent,
+                    input=checked.value,
+                    messages=self.run.input_messages,
+                )
+            if not tool.can_execute:
+                record.advance("client")
+                return
+            is_decided = record.approved or record.reached == "running"
+            needed = False if is_decided else await asking.needs_approval(self, tool, checked.value, members)
         except Suspension as suspension:
             await self.suspended(tool, suspension)
             return
-        if needed:
-            await self._ask()
+        if isinstance(needed, ValidationError):
+            await self._refused_inside(needed, is_resumed="resume_data" in members)
+        elif needed:
+            await asking.ask(self, checked.value)
         else:
-            await self._execute(tool, checked, {})
+            await self._execute(tool, checked, members if record.reached == "running" else {})
 
     async def approved(self) -> None:
         """A person said yes: the task of the answered call."""
@@ -179,30 +193,12 @@ class LiveCall:
         try:
             assert self.tool is not None  # noqa: S101  a call without a tool never waits
             await self.views.add("input", {"input": self.record.args})
-            checked = self._checked_input(self.tool)
-            if isinstance(checked, ValidationError):
-                await self.refused(checked)
-            else:
-                await self._execute(self.tool, checked, members)
+            await self._begin(self.tool, members)
         except asyncio.CancelledError:
             await self._aborted()
             raise
         finally:
             self.post(self)
-
-    async def declined(self, reason: str | None) -> None:
-        """A person said no; `reason` is what the model is told."""
-        reason = reason if reason is not None and reason.strip() else approval.DEFAULT_REASON
-        args = self.record.args
-        await self.views.add("input", {"input": args})
-        await self.views.add("approval", {"input": args})
-        self._end(
-            CallResult(**self._about, status="denied"),
-            Outcome(status="denied", result=reason, message=reason),
-            chunks.ToolOutputDenied(
-                **self.named, args=args, reason=reason, projections=self.views.of("input", "approval")
-            ),
-        )
 
     def begin_answer(self, post: Callable[[Any], None]) -> None:
         """Somebody's answer begins to be worked on; what happens goes to `post`."""
@@ -213,15 +209,6 @@ class LiveCall:
         """What ends its part of the step, to be told now."""
         taken, self.ends, self.is_told = self.ends, [], True
         return taken
-
-    def check_digest(self) -> None:
-        """An answer holds for the tool, call and arguments that were asked about. Raises `NotSuspendedError`."""
-        if self.tool is None or self.record.digest != self._digest(self.tool):
-            text = "The tool or the arguments of the call are not those that the question was about"
-            raise NotSuspendedError(text, tool_id=self.record.tool_id, tool_call_id=self.record.tool_call_id)
-
-    def _digest(self, tool: AnyTool) -> str:
-        return approval.call_digest(tool.id, self.record.tool_call_id, self.record.args_text)
 
     def validate_output(self, output: Any) -> Any:
         """The output that somebody else gives, as the tool's schema accepts it. Raises `ValidationError`."""
@@ -248,39 +235,26 @@ class LiveCall:
 
     def _checked_input(self, tool: AnyTool) -> call.Accepted | ValidationError:
         text = self.record.args_text
+        if self._may_carry and (text.strip() or not self.record.cut_off):
+            text, self.carried = carried.split(text)
         planned = text if self.behind is None else self.behind.planned(tool, text)
         if isinstance(planned, ValidationError):
             return planned
         return checked_arguments(tool, planned, cut_off=self.record.cut_off)
 
-    async def _needs_approval(self, tool: AnyTool, value: Any) -> bool:
-        """A tool's predicate decides alone; else the tool's flag or the runner's."""
-        context = prepared_context(self.members({}))
-        own = tool.require_approval
-        if callable(own) or own:
-            return await approval.needs_approval(tool.id, own, value, context)
-        general = self.run.runner.require_approval
-        if callable(general):
-            request = ApprovalRequest(self.record.tool_name, self.record.tool_call_id)
-            return await approval.needs_approval(tool.id, lambda i, c: general(request.of(i, c)), value, context)
-        return bool(general)
-
-    async def _ask(self) -> None:
-        args = self.record.args
-        self.record.advance("approval")
-        await self.views.add("approval", {"input": args})
-        self.ends.append(
-            chunks.ToolCallApproval(
-                **self.named, args=args, resume_schema=APPROVAL_TEXT, projections=self.views.of("input", "approval")
-            )
-        )
-
     async def _execute(self, tool: AnyTool, checked: call.Accepted, members: dict[str, Any]) -> None:
         self.record.advance("running")
+        self.record.reached = "running"
+        is_resumed = "resume_data" in members
+        if self.carried is not None and not is_resumed:
+            taken = await self._take_up(tool, self.carried)
+            if taken is None:
+                return
+            members = {**members, **taken}
         if self.behind is not None and await self.behind.takes(tool, checked, members):
             return
-        context = call.with_repairs(prepared_context(self.members(members)), checked.repairs)
         try:
+            context = call.with_repairs(prepared_context(self.members(members)), checked.repairs)
             async with self.run.slot() as left_behind:
                 if self.run.signal.aborted:
                     raise ToolAbortedError("The run was aborted", tool_id=tool.id, phase="execute")  # noqa: TRY301
@@ -292,13 +266,36 @@ class LiveCall:
         except Exception as error:  # noqa: BLE001  whatever a body raises is this call's result and nobody else's
             await self.broke(error, "execute")
         else:
-            if not isinstance(output, ValidationError):
-                await self.succeeded(output, checked.repairs)
-            elif output.phase == "resume":  # the suspension stays open: somebody may answer again
-                self.record.advance("suspended")
-                self.refused_answer = self.named_error(output)
+            if isinstance(output, ValidationError):
+                await self._refused_inside(output, is_resumed=is_resumed)
             else:
-                await self.refused(output)
+                await self.succeeded(output, checked.repairs)
+
+    async def _take_up(self, tool: AnyTool, said: carried.Carried) -> dict[str, Any] | None:
+        """What the arguments bring to the body when they resume another call; None where the call ended on that."""
+        if self.run.take_up is None:
+            return {}
+        try:
+            refused = await self.run.take_up(self, said)
+        except Suspension as suspension:
+            await self.suspended(tool, suspension)
+        except ToolError as error:
+            await self.failed(error)
+        except Exception as error:  # noqa: BLE001  the store's or a schema's fault is this call's result
+            await self.broke(error, "resume")
+        else:
+            if refused is None:
+                return {"resume_data": said.data}
+            await self.refused(refused)
+        return None
+
+    async def _refused_inside(self, error: ValidationError, *, is_resumed: bool) -> None:
+        """A schema refused something after the input."""
+        if error.phase == "resume" and is_resumed:  # the suspension stays open: somebody may answer again
+            self.record.advance("suspended")
+            self.refused_answer = self.named_error(error)
+        else:
+            await self.refused(error)
 
     async def suspended(self, tool: AnyTool, suspension: Suspension) -> None:
         """The call waits to be resumed."""
@@ -323,7 +320,7 @@ class LiveCall:
                 **self.named,
                 suspend_payload=suspension.payload,
                 args=args,
-                resume_schema=_schema_text(tool, "resume_schema"),
+                resume_schema=asking.resume_schema_text(tool),
                 resume_label=record.resume_label,
                 error=error,
                 projections=self.views.of("input", "suspend", *(("error",) if error is not None else ())),
@@ -338,8 +335,8 @@ class LiveCall:
         mapped = await map_output(tool.id, tool.to_model_output, output)
         model_output = None if mapped is None else stored_form(sendable(mapped))
         await self.views.add("output", {"input": args, "output": output})
-        self._end(
-            CallResult(**self._about, status="ok", output=output, repairs=repairs),
+        self.end(
+            CallResult(**self.about, status="ok", output=output, repairs=repairs),
             Outcome(status="ok", result=sendable(output), model_output=model_output),
             chunks.ToolResult(
                 **self.named,
@@ -359,8 +356,8 @@ class LiveCall:
         await self._error_hook(error)
         await self.views.add("input", {"input": args})
         await self.views.add("output", {"input": args, "output": told})
-        self._end(
-            CallResult(**self._about, status="invalid", error=error),
+        self.end(
+            CallResult(**self.about, status="invalid", error=error),
             Outcome(status="invalid", result=told, message=error.message),
             chunks.ToolResult(
                 **self.named,
@@ -389,8 +386,8 @@ class LiveCall:
         await self._error_hook(error.__cause__ if isinstance(error, ToolExecutionError) and error.__cause__ else error)
         await self.views.add("input", {"input": args})
         await self.views.add("error", {"input": args, "error": {"name": told["name"], "message": told["message"]}})
-        self._end(
-            CallResult(**self._about, status="error", error=error),
+        self.end(
+            CallResult(**self.about, status="error", error=error),
             Outcome(status="error", result=told, message=told["message"]),
             chunks.ToolError(
                 **self.named, error=told, args=args, task=task, projections=self.views.of("input", "error")
@@ -402,25 +399,14 @@ class LiveCall:
             error = ToolAbortedError("The run was stopped before the call ended", tool_call_id=self.record.tool_call_id)
             await self.failed(error)
 
-    def _end(self, result: CallResult, outcome: Outcome, chunk: chunks.Chunk) -> None:
+    def end(self, result: CallResult, outcome: Outcome, chunk: chunks.Chunk) -> None:
+        """The call has its one result, told by `chunk`."""
         self.record.advance("done")
         self.record.outcome = outcome
         self.result = msgspec.structs.replace(result, answer=outcome.answer())
         self.ends.append(chunk)
 
     # ---------------------------------------------------------------------------------------------- members
-
-    def pending(self) -> PendingCall:
-        """The question that the call waits for, as a display sees it."""
-        record = self.record
-        args = self.views.shown("display", ("approval", "input"), record.args)
-        if record.phase != "suspended":
-            if record.phase == "approval":
-                return PendingCall(**self._about, kind="approval", args=args, resume_schema=APPROVAL_TEXT)
-            return PendingCall(**self._about, kind="client", args=args)
-        payload = self.views.shown("display", ("suspend",), record.suspend_payload)
-        schema = None if self.tool is None else _schema_text(self.tool, "resume_schema")
-        return PendingCall(**self._about, kind="suspended", args=args, payload=payload, resume_schema=schema)
 
     def members(self, more: dict[str, Any], *, in_background: bool = False) -> dict[str, Any]:
         """The members of the context that the body sees."""
@@ -465,6 +451,11 @@ class LiveCall:
         await self._hook("on_error", hooks.ErrorEvent, tool_name=name, error=error, messages=messages)
 
     @property
+    def _may_carry(self) -> bool:
+        """Whether the arguments may say that they resume another call."""
+        return self.tool is not None and self.tool.id in self.run.resumable
+
+    @property
     def provider_id(self) -> str:
         """The id in the conversation: the provider's own, or ours where it sent none."""
         return self.record.provider_id or self.record.tool_call_id
@@ -485,20 +476,16 @@ class LiveCall:
         return {"tool_id": self.record.tool_id, "tool_call_id": self.record.tool_call_id}
 
     @property
-    def _about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
+        """Which call it is."""
         return {"tool_call_id": self.record.tool_call_id, "tool_name": self.record.tool_name}
 
     @property
     def named(self) -> dict[str, Any]:
         """The members of every chunk about the call."""
-        return {"run_id": self.run.id, **self._about}
+        return {"run_id": self.run.id, **self.about}
 
     @property
     def _origin(self) -> dict[str, Any]:
         title = None if self.tool is None else self.tool.title
         return {"title": title, "provider_executed": self.record.server or None}
-
-
-def _schema_text(tool: AnyTool, option: str) -> str | None:
-    schema = tool._schemas.get(option)
-    return None if schema is None else json.dumps(schema.json_schema)

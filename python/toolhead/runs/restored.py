@@ -34,7 +34,7 @@ async def restore(live: LiveCall) -> None:
         payload = {"input": record.args}
         await views.add("input", payload)
         if record.phase == "approval":
-            await views.add("approval", payload)
+            await views.add("approval", {"input": record.asked})
         elif record.phase == "suspended":
             await views.add("suspend", {**payload, "suspend_payload": record.suspend_payload})
         if live.behind is not None:

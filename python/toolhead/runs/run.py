@@ -13,24 +13,29 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from toolhead.abort import AbortSignal
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolNotFoundError
 from toolhead.providers.registry import adapter, reader_for
+from toolhead.runs import asking
 from toolhead.runs.chunks import BackgroundTaskRunning, Chunk
 from toolhead.runs.live import LiveCall
 from toolhead.runs.restored import restore
 from toolhead.runs.saved import Saved
-from toolhead.runs.state import RunState
+from toolhead.runs.state import ReadStep, RunState
 from toolhead.runs.step import Step, finish
 from toolhead.runs.transcript import invocation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+    from toolhead.errors import ValidationError
     from toolhead.providers.registry import Provider
     from toolhead.request_context import RequestContext
     from toolhead.runs.background import TaskHandle
     from toolhead.runs.calls import CallRecord, CallResult, PendingCall
+    from toolhead.runs.carried import Carried
     from toolhead.runs.chunks import CallChunk
     from toolhead.runs.runner import ToolRunner
 
+TakeUp: TypeAlias = "Callable[[LiveCall, Carried], Awaitable[ValidationError | None]]"
+"""Returns why the data are refused; raises a `ToolError` where there is no such suspended call any more."""
 RunStatus: TypeAlias = Literal["new", "running", "waiting", "done"]
 
 
@@ -57,6 +62,10 @@ class Run:
         self._state = RunState()
         self._saved = Saved(runner.store, run_id)
         self._slots = asyncio.Semaphore(runner.concurrency)
+        self.take_up: TakeUp | None = None
+        """Set where calls may carry resume data: takes the suspended call over for the call that carries them."""
+        self.resumable: frozenset[str] = frozenset()
+        """The ids of the tools whose calls may."""
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status}, calls={len(self._state.by_id)})"
@@ -80,7 +89,7 @@ class Run:
     @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait for an answer, in their display form; those that run in the background last."""
-        return tuple(call.pending() for call in (*self._state.waiting, *self._state.waiting_behind))
+        return tuple(asking.pending(call) for call in (*self._state.waiting, *self._state.waiting_behind))
 
     @property
     def tasks(self) -> tuple[TaskHandle, ...]:
@@ -111,11 +120,10 @@ class Run:
         if state.is_working:
             raise RuntimeError("The run's step is not at its end")
         self._refuse_waiting()
-        speaks = adapter(state.provider)
         messages: list[dict[str, Any]] = []
-        for assistant, calls in state.steps if every_step else [(state.assistant, state.calls)]:
+        for provider, assistant, calls in state.steps if every_step else state.steps[-1:]:
             answers = [call.answer for call in calls if call.record.outcome is not None or call.record.deferred]
-            messages += [*assistant, *speaks.answers(answers)]
+            messages += [*assistant, *adapter(provider).answers(answers)]
         return messages
 
     def _refuse_waiting(self) -> None:
@@ -157,7 +165,7 @@ class Run:
 
     def decline(self, tool_call_id: str, reason: str | None = None) -> AsyncIterator[Chunk]:
         """Answers a call that waits for approval with `reason`, without running it. Raises as `approve`."""
-        return self._answer(self._waiting(tool_call_id, "approval"), lambda call: call.declined(reason))
+        return self._answer(self._waiting(tool_call_id, "approval"), lambda call: asking.decline(call, reason))
 
     def resume(self, tool_call_id: str, data: Any) -> AsyncIterator[Chunk]:
         """Runs a suspended call again with resume data.
@@ -183,8 +191,12 @@ class Run:
         call = self._state.by_id.get(tool_call_id)
         where: dict[str, Any] = {"tool_call_id": tool_call_id, "phase": phase}
         if call is None:
-            raise NotSuspendedError(f"The run {self.id} has no call {tool_call_id!r}", **where)
-        if call.record.phase == "done" or call.is_answered:
+            waiting = ", ".join(call.record.tool_call_id for call in self._state.waiting) or "none"
+            text = f"The run {self.id} has no call {tool_call_id!r}; waiting for an answer: {waiting}"
+            raise NotSuspendedError(text, **where)
+        # Read as running from a store, it is being answered by somebody else.
+        is_claimed = call.record.phase == "running" and call.task is None
+        if call.record.phase == "done" or call.is_answered or is_claimed:
             raise AlreadyResolvedError(f"The call {tool_call_id!r} has been answered before", **where)
         if call.record.phase != phase:
             raise NotSuspendedError(f"The call {tool_call_id!r} does not wait for this ({call.record.phase})", **where)
@@ -197,7 +209,7 @@ class Run:
         call.begin_answer(inbox.put_nowait)
         try:
             await self._saved.claim(call)
-            call.check_digest()
+            asking.check_digest(call)
         except BaseException:
             call.is_answered = False
             raise
@@ -280,7 +292,7 @@ class Run:
             call = state.by_id[key] = LiveCall(self, record, None if found is None else found[1], _nobody)
             await restore(call)
         state.calls = [state.by_id[key] for key in header.calls]
-        state.steps = [(state.assistant, state.calls)]
+        state.steps = [ReadStep(header.provider, state.assistant, state.calls)]
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], object]]:

@@ -6,13 +6,23 @@ Rules: spec/api.md section 6.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolhead.runs.transcript import Transcript
 
 if TYPE_CHECKING:
     from toolhead.runs.chunks import CallChunk, Chunk
     from toolhead.runs.live import LiveCall
+
+
+class ReadStep(NamedTuple):
+    """A step that is at its end."""
+
+    provider: str
+    """Whose form its messages have."""
+    assistant: list[dict[str, Any]]
+    """The assistant's part."""
+    calls: list[LiveCall]
 
 
 class RunState:
@@ -29,8 +39,8 @@ class RunState:
         """The calls of all steps."""
         self.transcript = Transcript()
         self.is_stepping = False
-        self.steps: list[tuple[list[dict[str, Any]], list[LiveCall]]] = []
-        """The assistant's part and the calls of each step that is at its end."""
+        self.steps: list[ReadStep] = []
+        """Each step that is at its end."""
         self.inbox: asyncio.Queue[tuple[str, Any]] | None = None
         """Of the step that is being read."""
         self.news: list[CallChunk] = []
@@ -46,10 +56,10 @@ class RunState:
         self.inbox = inbox
         self.transcript.begin_step()
 
-    def end(self, assistant: list[dict[str, Any]]) -> None:
-        """The step has been read."""
-        self.assistant, self.is_stepping = assistant, False
-        self.steps.append((assistant, self.calls))
+    def end(self, provider: str, assistant: list[dict[str, Any]]) -> None:
+        """The step has been read: its messages have the form of `provider`."""
+        self.provider, self.assistant, self.is_stepping = provider, assistant, False
+        self.steps.append(ReadStep(provider, assistant, self.calls))
 
     def tell(self, chunk: CallChunk) -> None:
         """Something came of a deferred call: told by the step that is being read, else by the next one."""

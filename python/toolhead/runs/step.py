@@ -95,8 +95,8 @@ class Step:
                 await live.interrupted(self._reason(live), text)
                 live.record.shown = invocation(live)
             state.transcript.end_text()
-            state.end(self.reader.assistant([call.provider_id for call in state.calls]))
-            state.is_stepping = False
+            form = self.reader.form or self.provider
+            state.end(form, self.reader.assistant([call.provider_id for call in state.calls]))
             if self.is_left:
                 self._leave()
             await self.saved.step(state)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from toolhead.runs.live import LiveCall
 
 
+MAPPED = "modelOutput"
+"""What the model is given instead of the result: kept with the call, told beside it."""
+
+
 class Transcript:
     """Collects the parts of one assistant message, in their order.
 
@@ -63,9 +67,10 @@ class Transcript:
         parts = []
         for part in self.parts:
             if part["type"] == "tool-invocation":
-                parts.append(
-                    {"type": "tool-invocation", "toolInvocation": dict(calls[part["toolCallId"]].record.shown)}
-                )
+                shown = dict(calls[part["toolCallId"]].record.shown)
+                mapped = shown.pop(MAPPED, None)
+                beside = {} if mapped is None else {"providerMetadata": {"mastra": {"modelOutput": mapped}}}
+                parts.append({"type": "tool-invocation", "toolInvocation": shown, **beside})
             else:
                 parts.append(dict(part))
         return [{"role": "assistant", "parts": parts}] if parts else []
@@ -78,15 +83,19 @@ def invocation(live: LiveCall) -> dict[str, Any]:
     if record.phase == "streaming" and not record.server:
         return shown
     shown["args"] = sendable(views.shown("transcript", ("input",), record.args))
+    if record.approved:
+        shown["approval"] = {"id": record.tool_call_id, "approved": True}
     outcome = record.outcome
     if outcome is None:
-        return shown | {"state": "approval-requested"} if record.phase == "approval" else shown
+        return shown
     if outcome.status in ("ok", "invalid"):
-        return shown | {"state": "result", "result": sendable(views.shown("transcript", ("output",), outcome.result))}
+        result = views.shown("transcript", ("output",), outcome.result)
+        # What the model is given derives from the output, so what hides the one hides the other.
+        if outcome.model_output is not None and result is outcome.result:
+            shown[MAPPED] = outcome.model_output
+        return shown | {"state": "result", "result": sendable(result)}
     if outcome.status == "error":
-        return shown | {
-            "state": "output-error",
-            "error": sendable(views.shown("transcript", ("error",), outcome.result)),
-        }
+        text = views.shown("transcript", ("error",), outcome.message)
+        return shown | {"state": "output-error", "errorText": sendable(text)}
     answer = {"id": record.tool_call_id, "approved": False, "reason": outcome.result}
     return shown | {"state": "output-denied", "approval": answer}

@@ -128,6 +128,7 @@ def _result(chunk: Chunk, payload: Part) -> list[Part]:
 
 PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
     "step-start": _named("start-step"),
+    "abort": _named("abort"),
     "step-finish": _named("finish-step"),
     "text-start": _named("text-start", id="id"),
     "text-delta": _named("text-delta", id="id", delta="text"),

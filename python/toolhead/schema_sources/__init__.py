@@ -83,6 +83,13 @@ class CompiledSchema:
     def __reduce__(self) -> tuple[Any, ...]:
         return CompiledSchema, (self.given, self._mode, self._options)
 
+    def make_portable(self) -> None:
+        """Called before this is pickled: takes back what a library keeps on a class that is pickled by value."""
+        if getattr(self.given, "__module__", None) == "__main__":
+            from toolhead.schema_sources import msgspec_types
+
+            msgspec_types.forget(self.given)
+
     @property
     def json_schema(self) -> dict[str, Any] | bool:
         """The JSON Schema, as a fresh copy."""

@@ -26,6 +26,8 @@ def source(given: Any, mode: str) -> Source | None:
         return None
     if pydantic_types.is_mentioned(given):
         return pydantic_types.adapted(given, mode)
+    if isinstance(given, type) and issubclass(given, msgspec.Struct):
+        _check_fields(given)
     try:
         schema, components = msgspec.json.schema_components((given,), ref_template="#/$defs/{name}")
     except (TypeError, ValueError, NameError) as error:
@@ -35,6 +37,30 @@ def source(given: Any, mode: str) -> Source | None:
         return Source(json_schema)
     has_instances = isinstance(given, type) and given.__module__ != "builtins"
     return Source(json_schema, instance_type=given if has_instances else None, build=_builder(given))
+
+
+def forget(given: Any) -> None:
+    """Takes back what msgspec keeps on the classes of `__main__`: with it they cannot be pickled by value."""
+    waiting: list[Any] = [msgspec.inspect.type_info(given)]
+    seen: set[int] = set()
+    while waiting:
+        info = waiting.pop()
+        if isinstance(info, tuple):
+            waiting += info
+        elif isinstance(info, msgspec.Struct) and id(info) not in seen:
+            seen.add(id(info))
+            owner: Any = getattr(info, "cls", None)
+            if getattr(owner, "__module__", None) == "__main__" and "__msgspec_cache__" in vars(owner):
+                del owner.__msgspec_cache__
+            waiting += [getattr(info, name) for name in info.__struct_fields__]
+
+
+def _check_fields(given: type[msgspec.Struct]) -> None:
+    """A Struct that was pickled by value has no fields any more, and would accept everything."""
+    slots = set(vars(given).get("__slots__", ())) - {"__dict__", "__weakref__"}
+    if lost := slots - set(given.__struct_fields__):
+        text = f"{_name(given)} has lost its fields ({', '.join(sorted(lost))}): a Struct cannot be pickled by value"
+        raise SchemaError(text)
 
 
 def _builder(given: Any) -> Any:

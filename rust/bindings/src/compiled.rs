@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use toolhead_core::plan::Plan;
 
+use std::sync::OnceLock;
+
+use crate::defaults::Defaults;
 use crate::ffi::make;
 
 /// A plan and its strs.
@@ -11,9 +14,25 @@ pub(crate) struct Compiled {
     pub(crate) plan: Plan,
     /// The strs whose addresses are the plan's tokens; never changed, never given out.
     pub(crate) keys: Box<[Py<PyString>]>,
+    /// Made when the first default is filled in.
+    defaults: OnceLock<Defaults>,
 }
 
 impl Compiled {
+    pub(crate) fn new(plan: Plan, keys: Box<[Py<PyString>]>) -> Self {
+        Self { plan, keys, defaults: OnceLock::new() }
+    }
+
+    /// The defaults of the plan.
+    #[inline]
+    pub(crate) fn defaults(&self, py: Python<'_>) -> PyResult<&Defaults> {
+        if let Some(made) = self.defaults.get() {
+            return Ok(made);
+        }
+        let made = Defaults::new(py, self)?;
+        Ok(self.defaults.get_or_init(|| made))
+    }
+
     /// The str of a name that the plan knows.
     pub(crate) fn key<'py>(&self, py: Python<'py>, property: u32) -> Bound<'py, PyAny> {
         make::known(&self.keys, py, self.plan.properties[property as usize].token).to_owned()

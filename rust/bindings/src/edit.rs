@@ -99,7 +99,7 @@ impl<'py> Edit for PyEdit<'py> {
 
     fn parsed(&mut self, text: &str) -> PyResult<Option<Self::Value>> {
         let plan = Plan::anything(self.limits);
-        Ok(decode(&plan, text.as_bytes(), &mut PyBuilder::new(self.py, &[]))
+        Ok(decode(&plan, text.as_bytes(), &mut PyBuilder::new(self.py, None))
             .ok()
             .map(|decoded| decoded.value))
     }

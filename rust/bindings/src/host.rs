@@ -61,7 +61,7 @@ impl<'a> Host<'a> for PyHost<'a, '_> {
     fn builtin(&mut self, uri: &str) -> Option<PyValue<'a>> {
         let text = meta_schemas::text(uri)?;
         let plan = Plan::anything(Limits::default());
-        let mut builder = PyBuilder::new(self.documents.py(), &[]);
+        let mut builder = PyBuilder::new(self.documents.py(), None);
         let document = toolhead_core::drivers::decode::decode(&plan, text.as_bytes(), &mut builder).ok()?;
         self.keep(&document.value).ok()
     }

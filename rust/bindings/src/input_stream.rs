@@ -6,6 +6,7 @@
 mod by_path;
 mod changes;
 mod early;
+mod feed;
 mod live;
 mod missing;
 mod place;
@@ -24,7 +25,6 @@ use toolhead_core::issue::Step;
 use toolhead_core::json::fault::Fault;
 use toolhead_core::json::partial::{Refusal, Tokenizer};
 use toolhead_core::json::repair::{Repair, Repairs};
-use toolhead_core::json::sink::Sink;
 use toolhead_core::limits::Limits;
 
 use crate::errors;
@@ -34,6 +34,7 @@ pub(crate) use changes::Change;
 pub(crate) use missing::{Missing, missing};
 
 use early::{Early, Judged};
+use feed::feed;
 use live::{Builder, Live};
 use walk::walk;
 
@@ -60,16 +61,21 @@ struct State {
 /// shown is taken back, but for a repeated key without a schema, whose last value wins. Text that is no JSON makes the
 /// state "rejected"; what came before it stays readable, and `finish()` says what was wrong and where.
 ///
+/// One owner at a time: threads that push to one stream each get their deltas in whole, in an open order.
+///
 /// With a validator the schema works along: the state is "rejected" from the byte on after which no text can make the
 /// value valid, and `issues` tells why; the value goes on growing. A part of a schema that cannot be decided early
 /// (a regular expression that needs an engine, `format`, `unevaluated*`) is decided at the end of its value.
 ///
 /// Args:
 ///     validator: judges the value; None accepts every JSON value.
-///     repair: names of repairs to make on the way; none by default.
+///     repair: names of repairs to make on the way; none by default. Of "fences", "single-quotes", "python-literals",
+///         "control-characters", "trailing-commas", "unquoted-keys", "unknown-escapes" and "double-encoding": a string
+///         of JSON text is read as the object or array that it is, where the schema can accept such a one and no
+///         string.
 ///
 /// Raises:
-///     ValueError: an unknown name in `repair`.
+///     ValueError: an unknown name in `repair`; or double-encoding without a `Validator`.
 #[pyclass(frozen, module = "toolhead._core")]
 pub(crate) struct InputStream {
     state: Mutex<State>,
@@ -92,6 +98,11 @@ impl InputStream {
             return Err(PyTypeError::new_err("validator: expected a Validator or None"));
         }
         let native = validator.as_ref().and_then(|validator| validator.cast::<Validator>().ok());
+        if native.is_none() && repairs.asks(Repair::DoubleEncoding) {
+            return Err(PyValueError::new_err(
+                "repair: double-encoding needs a Validator, whose schema proves it",
+            ));
+        }
         let limits = native.map_or_else(Limits::default, |validator| validator.get().limits());
         let state = State {
             tokenizer: Tokenizer::new(limits, repairs),
@@ -379,6 +390,12 @@ impl State {
             }
             None => feed(&mut self.tokenizer, &mut self.half, delta, &mut builder),
         };
+        let outcome = match outcome {
+            Ok(()) | Err(Refusal::Fault(_)) if self.live.has_fresh_text() => {
+                self.live.settle_text(delta.py()).map_err(Refusal::Stop)
+            }
+            outcome => outcome,
+        };
         match outcome {
             Ok(()) | Err(Refusal::Fault(_)) => Ok(()),
             Err(Refusal::Stop(error)) => {
@@ -404,54 +421,6 @@ impl State {
     }
 }
 
-/// Reads one delta: text, or UTF-8 bytes.
-#[inline]
-fn feed<S: Sink<Stop = PyErr>>(
-    tokenizer: &mut Tokenizer,
-    half: &mut Option<u16>,
-    delta: &Bound<'_, PyAny>,
-    sink: &mut S,
-) -> Result<(), Refusal<PyErr>> {
-    if let Ok(text) = delta.cast::<PyString>() {
-        return match text.to_str() {
-            Ok(text) if half.is_none() => tokenizer.push(text, sink),
-            _ => take_units(tokenizer, half, text, sink),
-        };
-    }
-    if half.is_some() {
-        return tokenizer.push_half(sink);
-    }
-    let bytes = delta.cast::<PyBytes>().map_err(|error| Refusal::Stop(error.into()))?;
-    tokenizer.push_bytes(bytes.as_bytes(), sink)
-}
-
-/// Text with surrogates in it, as decoders of UTF-16 leave them when they cut a pair in two: the halves of two
-/// deltas are joined, a half alone is refused.
-#[cold]
-fn take_units<S: Sink<Stop = PyErr>>(
-    tokenizer: &mut Tokenizer,
-    half: &mut Option<u16>,
-    text: &Bound<'_, PyString>,
-    sink: &mut S,
-) -> Result<(), Refusal<PyErr>> {
-    let units = utf16(text).map_err(Refusal::Stop)?;
-    let mut units = half.take().into_iter().chain(units).peekable();
-    while let Some(unit) = units.next() {
-        if matches!(unit, 0xD800..=0xDBFF) && units.peek().is_none() && tokenizer.is_in_text() {
-            *half = Some(unit);
-            break;
-        }
-        let low = units.next_if(|low| matches!((unit, low), (0xD800..=0xDBFF, 0xDC00..=0xDFFF)));
-        match char::decode_utf16(std::iter::once(unit).chain(low)).next() {
-            Some(Ok(character)) => {
-                tokenizer.push(character.encode_utf8(&mut [0; 4]), sink)?;
-            }
-            _ => return tokenizer.push_half(sink),
-        }
-    }
-    Ok(())
-}
-
 /// The repairs behind these names.
 fn asked_repairs(names: &Bound<'_, PyAny>) -> PyResult<Repairs> {
     if names.is_instance_of::<PyString>() {
@@ -470,12 +439,6 @@ fn asked_repairs(names: &Bound<'_, PyAny>) -> PyResult<Repairs> {
         repairs.ask(repair);
     }
     Ok(repairs)
-}
-
-fn utf16(text: &Bound<'_, PyString>) -> PyResult<Vec<u16>> {
-    let encoded = text.call_method1(intern!(text.py(), "encode"), ("utf-16-le", "surrogatepass"))?;
-    let (pairs, _) = encoded.cast::<PyBytes>()?.as_bytes().as_chunks::<2>();
-    Ok(pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect())
 }
 
 /// The path of a JSON Pointer (RFC 6901). A token of digits is an index or a name: the value decides.

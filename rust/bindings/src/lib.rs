@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod call_context;
 mod compiled;
+mod defaults;
 mod edit;
 mod errors;
 mod ffi;
@@ -13,6 +14,7 @@ mod input_stream;
 mod issue;
 mod limits;
 mod meta_schemas;
+mod names;
 mod py_instance;
 mod py_number;
 mod to_python;

@@ -5,22 +5,39 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString};
 use toolhead_core::drivers::decode::{Builder, Text};
 use toolhead_core::instance::{Instance, Key, Kind};
 use toolhead_core::number::Number;
+use toolhead_core::plan::Plan;
 use toolhead_core::value::Value;
 
+use crate::compiled::Compiled;
+use crate::defaults::Defaults;
 use crate::ffi::make::{self, Made, Raised};
 use crate::ffi::read::Raw;
+use crate::names::Names;
 use crate::py_instance::PyValue;
 
 /// Makes a text's values as Python objects.
 pub(crate) struct PyBuilder<'k, 'py> {
     py: Python<'py>,
-    keys: &'k [Py<PyString>],
+    compiled: Option<&'k Compiled>,
+    names: Names,
 }
 
 impl<'k, 'py> PyBuilder<'k, 'py> {
-    /// `keys` are the strs that the plan's tokens stand for.
-    pub(crate) fn new(py: Python<'py>, keys: &'k [Py<PyString>]) -> Self {
-        Self { py, keys }
+    /// `compiled` is what the plan belongs to, if it has names or defaults.
+    pub(crate) fn new(py: Python<'py>, compiled: Option<&'k Compiled>) -> Self {
+        Self { py, compiled, names: Names::default() }
+    }
+}
+
+impl<'k> PyBuilder<'k, '_> {
+    #[inline]
+    fn keys(&self) -> &'k [Py<PyString>] {
+        self.compiled.map_or(&[], |compiled| &compiled.keys)
+    }
+
+    #[inline]
+    fn defaults(&self, compiled: &'k Compiled) -> Made<&'k Defaults> {
+        compiled.defaults(self.py).map_err(|error| raised(self.py, error))
     }
 }
 
@@ -32,6 +49,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
     where
         Self: 'v;
     type Error = Raised;
+    const SHARES: bool = true;
 
     fn instance<'v>(value: &'v Self::Value) -> PyValue<'v>
     where
@@ -67,7 +85,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
     }
     #[inline]
     fn shared(&mut self, token: usize) -> Option<Self::Value> {
-        (token != 0).then(|| make::known(self.keys, self.py, token).to_owned())
+        (token != 0).then(|| make::known(self.keys(), self.py, token).to_owned())
     }
     #[inline]
     fn array(&mut self, items: impl ExactSizeIterator<Item = Self::Value>) -> Made<Self::Value> {
@@ -85,18 +103,42 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         _name: &str,
         value: Self::Value,
     ) -> Made<()> {
-        make::insert(object, &make::known(self.keys, self.py, token), &value)
+        make::insert(object, &make::known(self.keys(), self.py, token), &value)
     }
     #[inline]
     fn name(&mut self, text: Text<'_>) -> Made<Self::Value> {
-        self.string(text)
+        match text {
+            Text::Ascii(bytes) => self.names.name(self.py, bytes),
+            Text::Unicode(text) => make::utf8(self.py, text),
+        }
     }
     #[inline]
     fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Made<()> {
         make::insert(object, &name, &value)
     }
-    fn literal(&mut self, value: &Value) -> Made<Self::Value> {
-        from_value(self.py, value).map_err(|error| raised(self.py, error))
+    #[inline]
+    fn object_of(&mut self, _: &Plan, rule: u32) -> Made<(Self::Object, usize)> {
+        if let Some(compiled) = self.compiled
+            && let Some(object) = self.defaults(compiled)?.object(self.py, rule)
+        {
+            let object = object?;
+            let filled = make::dict_len(&object);
+            return Ok((object, filled));
+        }
+        Ok((self.object()?, 0))
+    }
+    fn default_value(&mut self, plan: &Plan, default: u32) -> Made<Self::Value> {
+        let made = match self.compiled {
+            Some(compiled) => self.defaults(compiled)?.value(self.py, plan, default),
+            None => from_value(self.py, &plan.defaults[default as usize].0),
+        };
+        made.map_err(|error| raised(self.py, error))
+    }
+    fn complete(&mut self, _: &Plan, rule: u32, object: &Self::Value) -> Made<()> {
+        let Some(compiled) = self.compiled else { return Ok(()) };
+        let defaults = self.defaults(compiled)?;
+        let Ok(object) = object.cast::<PyDict>() else { return Ok(()) };
+        defaults.complete(compiled, rule, object).map_err(|error| raised(self.py, error))
     }
     #[inline]
     fn members(&self, object: &Self::Object) -> usize {

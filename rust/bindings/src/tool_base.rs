@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyStopIteration};
+use pyo3::exceptions::{PyBaseException, PyException, PyRuntimeError, PyStopIteration};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -210,6 +210,7 @@ impl ToolBase {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
             (Some(value), Some(build)) => match build.bind(py).call1((value,)) {
                 Ok(instance) => Ok(Checked::Accepted(instance, None)),
+                Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
                 Err(_) => Self::refuse_input(slf, input, is_text),
             },
             (None, _) => Self::refuse_input(slf, input, is_text),
@@ -252,6 +253,7 @@ impl ToolBase {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
             (Some(value), Some(build)) => match build.bind(py).call1((value,)) {
                 Ok(instance) => Ok(Checked::Accepted(instance, None)),
+                Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
                 Err(_) => Self::refuse_output(slf, &output),
             },
             (None, _) => Self::refuse_output(slf, &output),
@@ -297,8 +299,8 @@ impl ToolBase {
         }
     }
 
-    /// What a failed body means: a suspension becomes the call's outcome or `ToolSuspended`, a `StopIteration` a
-    /// `RuntimeError` (in a task it would never end), anything else stays as it is.
+    /// What a failed body means, or a schema's owner that raised: a suspension becomes the call's outcome or
+    /// `ToolSuspended`, a `StopIteration` a `RuntimeError` (in a task it would never end), anything else stays as it is.
     #[cold]
     pub(crate) fn body_failed<'py>(slf: &Bound<'py, Self>, error: PyErr) -> PyResult<Checked<'py>> {
         let py = slf.py();
@@ -369,13 +371,15 @@ fn run_now<'py>(
     if this.slow_sync || context.is_some() || this.is_traced(py)? {
         return imported!(py, "toolhead.call", "execute_sync")?.call1((slf, input, context, is_text, raises));
     }
-    let (value, repairs) = match ToolBase::accept_input(slf, input, is_text)? {
+    let accepted =
+        ToolBase::accept_input(slf, input, is_text).or_else(|error| ToolBase::body_failed(slf, error))?;
+    let (value, repairs) = match accepted {
         Checked::Accepted(value, repairs) => (value, repairs),
         refused @ Checked::Refused(_) => return outcome(refused, raises),
     };
     let context = this.new_context(py, repairs)?;
     let checked = match this.call_body(value, context.as_ref().map(Context::as_any)) {
-        Ok(output) => ToolBase::accept_output(slf, output),
+        Ok(output) => ToolBase::accept_output(slf, output).or_else(|error| ToolBase::body_failed(slf, error)),
         Err(error) => ToolBase::body_failed(slf, error),
     };
     end(context.as_ref())?;

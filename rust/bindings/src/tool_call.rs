@@ -131,7 +131,9 @@ fn begin<'py>(
     raises: bool,
 ) -> PyResult<Sent<'py>> {
     let py = input.py();
-    let (value, repairs) = match ToolBase::accept_input(&tool, input, is_text)? {
+    let accepted =
+        ToolBase::accept_input(&tool, input, is_text).or_else(|error| ToolBase::body_failed(&tool, error))?;
+    let (value, repairs) = match accepted {
         Checked::Accepted(value, repairs) => (value, repairs),
         refused @ Checked::Refused(_) => return outcome(refused, raises).map(Sent::Return),
     };
@@ -179,7 +181,9 @@ fn finish<'py>(
     raises: bool,
 ) -> PyResult<Sent<'py>> {
     end(context)?;
-    outcome(ToolBase::accept_output(tool, output)?, raises).map(Sent::Return)
+    let checked =
+        ToolBase::accept_output(tool, output).or_else(|error| ToolBase::body_failed(tool, error))?;
+    outcome(checked, raises).map(Sent::Return)
 }
 
 #[cold]

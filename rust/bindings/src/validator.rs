@@ -91,7 +91,7 @@ impl Validator {
         text: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let text = text_of(text)?;
-        match decode(&self.compiled.plan, &text, &mut PyBuilder::new(py, &self.compiled.keys)) {
+        match decode(&self.compiled.plan, &text, &mut PyBuilder::new(py, Some(&self.compiled))) {
             Ok(decoded) => self.completed(py, decoded).map(Some),
             Err(Stop::Syntax | Stop::Refused) => Ok(None),
             Err(Stop::Host(raised)) => Err(raised.into()),
@@ -178,7 +178,7 @@ impl Validator {
             return errors::decode_error(py, &Fault { message, offset, line, column, is_incomplete });
         }
         let plain = Plan::anything(limits);
-        match decode(&plain, text, &mut PyBuilder::new(py, &[])) {
+        match decode(&plain, text, &mut PyBuilder::new(py, None)) {
             Ok(decoded) => match self.text_issues(text, &decoded.value) {
                 Ok(issues) => errors::validation_error(py, issues.into_any(), &decoded.value),
                 Err(error) => error,
@@ -227,7 +227,7 @@ impl Validator {
             (_, Some(raised)) => Err(raised),
             (Err(error), None) => Err(errors::schema_error(py, &error)),
             (Ok(plan), None) => Ok(Self {
-                compiled: Arc::new(Compiled { plan, keys: keys.into() }),
+                compiled: Arc::new(Compiled::new(plan, keys.into())),
                 schema: schema.clone().unbind(),
                 dialect: dialect.map(Bound::unbind),
                 formats,
@@ -270,7 +270,7 @@ impl Validator {
             return self.repair(&py.None().into_bound(py));
         }
         let plain = Plan::anything(self.limits.to_core());
-        match decode(&plain, &bytes, &mut PyBuilder::new(py, &[])) {
+        match decode(&plain, &bytes, &mut PyBuilder::new(py, None)) {
             Ok(_) if !repeated::names(&bytes, self.limits.to_core(), 1).is_empty() => Ok(None),
             Ok(decoded) => self.repair(&decoded.value),
             Err(Stop::Host(raised)) => Err(raised.into()),
@@ -382,7 +382,7 @@ impl UnaryMethod for Decode {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (validator, py) = (this.get(), this.py());
         let text = text_of(text)?;
-        match decode(&validator.compiled.plan, &text, &mut PyBuilder::new(py, &validator.compiled.keys)) {
+        match decode(&validator.compiled.plan, &text, &mut PyBuilder::new(py, Some(&validator.compiled))) {
             Ok(decoded) => validator.completed(py, decoded),
             Err(Stop::Host(raised)) => Err(raised.into()),
             Err(Stop::Syntax | Stop::Refused) => Err(validator.text_refusal(py, &text)),

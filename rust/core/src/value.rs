@@ -134,6 +134,7 @@ impl crate::drivers::decode::Builder for Values {
     type Object = Vec<(Box<str>, Value)>;
     type Instance<'v> = &'v Value;
     type Error = std::convert::Infallible;
+    const SHARES: bool = false;
 
     fn instance<'v>(value: &'v Value) -> &'v Value
     where
@@ -192,8 +193,11 @@ impl crate::drivers::decode::Builder for Values {
         }
         Ok(())
     }
-    fn literal(&mut self, value: &Value) -> Result<Value, Self::Error> {
-        Ok(value.clone())
+    fn default_value(&mut self, plan: &crate::plan::Plan, default: u32) -> Result<Value, Self::Error> {
+        Ok(plan.defaults[default as usize].0.clone())
+    }
+    fn complete(&mut self, _: &crate::plan::Plan, _: u32, _: &Value) -> Result<(), Self::Error> {
+        Ok(())
     }
     fn members(&self, object: &Self::Object) -> usize {
         object.len()

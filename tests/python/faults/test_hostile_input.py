@@ -241,6 +241,17 @@ def test_shared_schemas_cost_no_more_than_once(link, levels):
             assert everything(validator, value) == everything(validator, text=json.dumps(value))
 
 
+@pytest.mark.parametrize("levels", [18, 60])
+@pytest.mark.parametrize("link", SHARED.values(), ids=SHARED.keys())
+def test_schemas_of_objects_that_share_others_cost_no_more_than_once(link, levels):
+    schema = {"type": "object"}
+    for _ in range(levels):
+        schema = link(schema)
+    validator = Validator(schema)
+    for value in ({"a": 1, "b": 2}, "xxxx"):
+        assert everything(validator, value) == everything(validator, text=json.dumps(value))
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -55,6 +55,12 @@ def check(validator: Validator, value: Any, valid: bool, sizes: tuple[int, ...] 
         assert is_accepted(stream) is valid, text
         found.append([(issue.offset, issue.pointer, issue.keyword, issue.message) for issue in stream.issues])
     assert all(issues == found[0] for issues in found), (text, found)
+    if valid:
+        # A string that is right where it stands is never read as something else.
+        stream = validator.stream(repair=["double-encoding"])
+        stream.push(text)
+        assert is_accepted(stream), text
+        assert stream.repairs == (), text
 
 
 def tools() -> list[dict[str, Any]]:

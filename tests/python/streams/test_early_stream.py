@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolhead import MISSING, Issue, Limits, ValidationError, Validator
+from toolhead import MISSING, DecodeError, Issue, Limits, ValidationError, Validator
 
 CARD = {
     "oneOf": [
@@ -268,3 +268,44 @@ def test_stream_agrees_with_the_ordinary_verdict_on_random_schemas(seed: int) ->
                     assert stream.issues
                 found.append(told(stream))
             assert found[0] == found[1] == found[2], (schema, text)
+
+
+def with_texts(random: random.Random, value: Any) -> Any:
+    """The value with JSON text in place of some of its parts."""
+    if random.random() < 0.3:
+        return json.dumps(value)
+    if isinstance(value, list):
+        return [with_texts(random, item) for item in value]
+    if isinstance(value, dict):
+        return {name: with_texts(random, item) for name, item in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_text_is_read_as_a_value_only_where_it_can_only_be_wrong(seed: int) -> None:
+    choose = random.Random(seed)
+    kept = read = 0
+    for _ in range(150):
+        schema = schemas(choose, 3)
+        if choose.random() < 0.5:
+            schema = {"allOf": [schema, {"type": ["object", "array"], "items": {"type": ["array", "number"]}}]}
+        validator = Validator(schema)
+        for _ in range(6):
+            value = with_texts(choose, values(choose, 3))
+            text = json.dumps(value)
+            outcomes = []
+            for size in (1, 4, len(text)):
+                stream = validator.stream(repair=["double-encoding"])
+                stream.push_many([text[at : at + size] for at in range(0, len(text), size)])
+                try:
+                    end: Any = stream.finish()
+                except (DecodeError, ValidationError) as error:
+                    end = str(error)
+                outcomes.append((end, stream.repairs, told(stream)))
+            assert outcomes[0] == outcomes[1] == outcomes[2], (schema, text)
+            if validator.is_valid(value):
+                assert outcomes[0][:2] == (validator.validate(value), ()), (schema, text)
+                kept += 1
+            read += bool(outcomes[0][1])
+    assert kept > 100
+    assert read > 50

@@ -129,7 +129,7 @@ def test_malformation_vectors_are_repaired_by_their_option():
     assert seen == set(NAMES.values())
 
 
-@pytest.mark.parametrize("repair", [("prose",), ("double-encoding",), (1,), {"fences", "Fences"}])
+@pytest.mark.parametrize("repair", [("prose",), (1,), {"fences", "Fences"}])
 def test_stream_refuses_repairs_it_does_not_know(repair: Any):
     with pytest.raises(ValueError, match=r"repair: .* is none of fences, single-quotes"):
         InputStream(repair=repair)

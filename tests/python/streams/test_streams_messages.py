@@ -1,13 +1,14 @@
 """The messages built from every recorded stream are what the provider's own SDK accepts."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from toolhead import Tool, ToolRunner, create_tool
 from toolhead.providers.answers import Answer
 from toolhead.providers.registry import adapter, provider_of, reader_for
 
@@ -42,7 +43,7 @@ def exchange(path: Path, provider: str) -> list[dict[str, Any]]:
         for call in reader.calls
         if not call.server
     ]
-    return [*reader.assistant(ids), *adapter(provider).answers(answers)]
+    return [*reader.assistant(ids), *adapter(reader.form or provider).answers(answers)]
 
 
 @cache
@@ -126,26 +127,27 @@ CHECKS = {
 }  # fmt: skip
 
 
-def blocks(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def check_all(sidecar: dict[str, Any], messages: list[dict[str, Any]]) -> None:
+    """Holds every message against the SDK's own type for it."""
+    check = CHECKS["anthropic" if sidecar["api"] == "bedrock-invoke" else form_of(sidecar)]()
     for message in messages:
-        yield message
-        if isinstance(message.get("content"), list):
-            yield from message["content"]
-
-
-def test_stream_messages_are_accepted_by_the_sdk(stream: tuple[Path, dict[str, Any]]) -> None:
-    path, sidecar = stream
-    provider = "mistral" if sidecar["provider"] == "mistral" else provider_of(sidecar["api"])
-    messages = exchange(path, provider)
-    assert messages
-    json.dumps(messages[0])  # what a store keeps of a response is JSON
-    check = anthropic() if sidecar["api"] == "bedrock-invoke" else CHECKS[provider]()
-    for message in messages if sidecar["api"] != "bedrock-invoke" else messages[:1]:
         if sidecar["provider"] == "xai":  # its citations lack fields that OpenAI's have
             for part in message.get("content") or ():
                 if isinstance(part, dict) and "annotations" in part:
                     part["annotations"] = []
         check(message)
+
+
+def form_of(sidecar: dict[str, Any]) -> str:
+    return "mistral" if sidecar["provider"] == "mistral" else provider_of(sidecar["api"])
+
+
+def test_stream_messages_are_accepted_by_the_sdk(stream: tuple[Path, dict[str, Any]]) -> None:
+    path, sidecar = stream
+    messages = exchange(path, form_of(sidecar))
+    assert messages
+    json.dumps(messages[0])  # what a store keeps of a response is JSON
+    check_all(sidecar, messages)
 
 
 def test_stream_messages_answer_every_call_of_ours(stream: tuple[Path, dict[str, Any]]) -> None:
@@ -154,3 +156,52 @@ def test_stream_messages_answer_every_call_of_ours(stream: tuple[Path, dict[str,
     for call in sidecar["tool_calls"]:
         if call["id"] is not None:
             assert messages.count(json.dumps(call["id"])) >= 1
+
+
+CONTENT = [{"type": "text", "text": "a"}, {"type": "image-data", "data": "aGk=", "mediaType": "image/png"}]
+
+
+def tools_for(sidecar: dict[str, Any]) -> dict[str, Tool[Any, Any]]:
+    """Tools by the names of the stream, each with another end: data, text, parts, a raise, an invalid output."""
+    found: dict[str, Tool[Any, Any]] = {}
+
+    def raises(_: Any) -> Any:
+        raise RuntimeError("It broke")
+
+    kinds: list[dict[str, Any]] = [
+        {"execute": lambda given: {"given": given, "n": [1, None, 1.5]}},
+        {"execute": lambda _: "fine"},
+        {"execute": lambda _: 1, "to_model_output": lambda _: {"type": "content", "value": CONTENT}},
+        {"execute": raises},
+        {"execute": lambda _: 5, "output_schema": {"type": "string"}},
+        {"execute": lambda _: [1, "two"]},
+        {"execute": lambda _: None, "require_approval": True},
+    ]
+    for call in sidecar["tool_calls"]:
+        if call["name"] and call["name"] not in found:
+            options = kinds[len(found) % len(kinds)]
+            found[call["name"]] = create_tool(id=f"t{len(found)}", description="d", run_sync_in="inline", **options)
+    return found
+
+
+async def test_stream_round_trips_through_a_run(stream: tuple[Path, dict[str, Any]]) -> None:
+    path, sidecar = stream
+    lines = (
+        [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()] if path.suffix == ".jsonl" else ()
+    )
+    run = ToolRunner(tools_for(sidecar)).run()
+    provider: Any = form_of(sidecar)
+    async for _ in run.step(list(lines) or path.read_bytes(), provider=provider):
+        pass
+    for pending in run.pending:
+        async for _ in run.decline(pending.tool_call_id, "not today"):
+            pass
+    messages = run.messages()
+    assert messages
+    check_all(sidecar, messages)
+    assert len({result.tool_call_id for result in run.results}) == len(run.results)
+    text = json.dumps(messages, default=str)
+    own = {call["id"] for call in sidecar["tool_calls"]}
+    for result in run.results:
+        if result.tool_call_id in own:
+            assert text.count(json.dumps(result.tool_call_id)) >= 2, "in the call and in its answer"

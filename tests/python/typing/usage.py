@@ -10,12 +10,19 @@ from typing import Any, assert_type
 import msgspec
 
 from toolhead import (
+    Agent,
+    AgentResult,
+    AgentTurn,
+    Anthropic,
     BackgroundManager,
     BackgroundTask,
     Engine,
+    Gemini,
     InputStream,
     Issue,
     LocalEngine,
+    OpenAIChat,
+    OpenAIResponses,
     Tool,
     ToolExecutionContext,
     ToolRunner,
@@ -24,6 +31,7 @@ from toolhead import (
     create_tool,
     tool,
 )
+from toolhead.testing import ScriptedCall, ScriptedModel, assert_valid_tool, fake_context, record_hooks
 
 
 class Place(msgspec.Struct):
@@ -101,3 +109,23 @@ def core() -> None:
     assert_type(validator.issues(object()), list[Issue])
     assert_type(validator.stream(), InputStream)
     Validator(5)  # type: ignore[arg-type]
+
+
+async def agents(client: Any) -> None:
+    agent = Agent(ScriptedModel(ScriptedCall("typed", {"name": "x"}), "Done."), [typed], max_steps=3)
+    for model in (OpenAIChat, OpenAIResponses, Anthropic, Gemini):
+        Agent(model(client, "name", temperature=0), {"typed": typed})
+    assert_type(await agent.generate("?"), AgentResult)
+    turn = agent.stream([{"role": "user", "content": "?"}], request_context={"user": "ada"})
+    assert_type(turn, AgentTurn)
+    async for chunk in turn:
+        assert_type(chunk.to_dict(), dict[str, Any])
+    assert_type(turn.result, AgentResult)
+    assert_type(await agent.approve_tool_call(turn.run_id), AgentResult)
+    assert_type(await agent.resume(turn.run_id, {"n": 1}), AgentResult)
+    Agent("gpt")  # type: ignore[arg-type]
+
+
+async def testing() -> None:
+    assert_type(await typed.execute({"name": "x"}, fake_context(tool_call_id="c")), Weather | ValidationError)
+    assert_valid_tool(record_hooks().watch(typed), providers=["anthropic"])

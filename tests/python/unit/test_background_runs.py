@@ -21,6 +21,7 @@ from toolhead import (
     ui_stream,
 )
 from toolhead.background.override import without_override
+from toolhead.suspend import suspend
 from virtual_time import now, virtual_time
 
 NUMBER = {
@@ -637,6 +638,95 @@ async def test_two_objects_of_one_run_may_both_answer_a_suspended_task():
     await taken(loaded.resume("c0", {"ok": True}))
     await taken(loaded.until_idle())
     assert (loaded.results[0].output, run.results[0].output, len(seen)) == ({"got": True}, {"got": True}, 2)
+
+
+class Asking:
+    """A schema source whose check asks a person the first time."""
+
+    vendor, version = "tests", 1
+
+    def __init__(self) -> None:
+        self.__standard_schema__ = self
+        self.asked = 0
+
+    def json_schema(self, mode: str = "input") -> dict[str, Any]:
+        return {"type": "object"}
+
+    def validate(self, value: Any) -> Any:
+        self.asked += 1
+        if self.asked == 1:
+            suspend({"may": "I?"})
+        return value
+
+
+@pytest.mark.parametrize("disposition", ["awaited", "deferred"])
+@pytest.mark.parametrize("option", ["input_schema", "request_context_schema", "output_schema"])
+@virtual_time
+async def test_a_question_of_a_schemas_own_check_is_one_of_the_call(option: str, disposition: str):
+    tool, seen = working(0, {"default_disposition": disposition}, **{option: Asking()})
+    runner = ToolRunner([tool], engine=BackgroundManager(), store=MemoryStore())
+    run = runner.run()
+    await step(run, {"n": 1})
+    await asyncio.sleep(1)
+    assert [(pending.kind, pending.payload) for pending in run.pending] == [("suspended", {"may": "I?"})]
+    assert run.status == ("done" if disposition == "deferred" and option != "input_schema" else "waiting")
+    loaded = await runner.load(run.id)
+    await taken(loaded.resume("c0", {"yes": True}))
+    await taken(loaded.until_idle())
+    assert [(result.status, result.output) for result in loaded.results] == [("ok", {"n": 2})]
+    assert seen == [({"n": 1}, True)] * (2 if option == "output_schema" else 1)
+
+
+@virtual_time
+async def test_the_check_of_an_answer_may_ask_in_its_turn():
+    tool, seen = asking()
+    run = ToolRunner([tool.replace(resume_schema=Asking())], engine=BackgroundManager()).run()
+    await step(run, {"n": 1})
+    await asyncio.sleep(1)
+    (chunk,) = await taken(run.resume("c0", {"ok": True}))
+    assert (chunk.type, chunk.suspend_payload) == ("tool-call-suspended", {"may": "I?"})
+    assert [(pending.payload, run.tasks[0].status) for pending in run.pending] == [({"may": "I?"}, "suspended")]
+    await taken(run.resume("c0", {"ok": True}))
+    await taken(run.until_idle())
+    assert (run.results[0].output, len(seen)) == ({"got": True}, 2)
+
+
+@virtual_time
+async def test_whoever_approves_a_call_in_the_background_sees_the_validated_input():
+    shown: list[Any] = []
+    transform = {"display": {"approval": lambda event: shown.append(event.input)}}
+    tool, seen = working(0, require_approval=True, transform=transform)
+    store = MemoryStore()
+    runner = ToolRunner([tool], engine=BackgroundManager(), store=store)
+    run = runner.run()
+    chunks = await step(run, {"n": 1, "_background": {"disposition": "awaited"}})
+    assert (chunks[-1].type, chunks[-1].args) == ("tool-call-approval", {"n": 1})
+    loaded = await runner.load(run.id)
+    assert (shown, loaded.pending[0].kind, seen) == ([{"n": 1}] * 2, "approval", [])
+    await taken(loaded.approve("c0"))
+    assert (loaded.results[0].output, seen) == ({"n": 2}, [({"n": 1}, True)])
+
+
+@virtual_time
+async def test_messages_of_all_steps_have_each_its_own_providers_form():
+    tool, _ = working(1)
+    run = ToolRunner([tool], engine=BackgroundManager()).run()
+    await step(run, {"n": 1})
+    block = {"type": "tool_use", "id": "t1", "name": "work", "input": {"n": 2}}
+    whole = {
+        "type": "message",
+        "role": "assistant",
+        "content": [block],
+        "stop_reason": "tool_use",
+        "model": "m",
+        "id": "i",
+    }
+    await taken(run.step(whole, provider="anthropic"))
+    await taken(run.until_idle())
+    first, second, third, fourth = run.messages(every_step=True)
+    assert (first["role"], second) == ("assistant", {"role": "tool", "tool_call_id": "c0", "content": '{"n": 2}'})
+    assert third["content"] == [block]
+    assert fourth["content"][0]["tool_use_id"] == "t1"
 
 
 @virtual_time

@@ -99,6 +99,14 @@ async def test_a_call_id_without_messages_is_not_an_agents():
     assert context.tool_call_id == "c1"
 
 
+async def test_flat_members_without_their_namespace_have_no_place():
+    context = await context_of({"tool_call_id": "c1", "agent_id": "a", "background": {"task_id": "t"}})
+    assert (context.agent, context.workflow, context.tool_call_id) == (None, None, "c1")
+    context = await context_of({"tool_call_id": "c1", "messages": [], "workflow_id": "w", "is_background_task": True})
+    assert context.agent.is_background_task
+    assert context.workflow is None
+
+
 async def test_members_at_the_top_and_in_a_namespace_are_the_same():
     data, payload = {"approved": True}, {"p": 1}
     for given in (
@@ -253,6 +261,30 @@ async def test_with_a_schema_the_body_sees_validated_values_written_through():
     assert source.all == {"tier": "pro", "y": 2}
     view.clear()
     assert source.all == {}
+
+
+async def test_values_that_are_no_data_are_the_applications_own_where_they_are_not_declared():
+    client, seen = object(), []
+
+    def body(_, context):
+        seen.append((context.request_context["client"], context.request_context["tier"]))
+        context.request_context["more"] = 1
+        context.request_context["client"] = print
+
+    schema = {"type": "object", "properties": {"tier": {"type": "string", "default": "free"}}}
+    source = RequestContext({"client": client, "broken": float("nan")})
+    tool = create_tool(id="t", description="d", execute=body, request_context_schema=schema)
+    assert await tool.execute({}, {"request_context": source}) is None
+    assert seen == [(client, "free")]
+    assert (source["more"], source["client"]) == (1, print)
+    for refused in (
+        {"type": "object", "properties": {"client": {"type": "object"}}},
+        {"type": "object", "additionalProperties": False},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ):
+        error = await tool.replace(request_context_schema=refused).execute({}, {"request_context": {"client": client}})
+        assert isinstance(error, ValidationError)
+        assert error.phase == "request_context"
 
 
 async def test_the_request_context_is_checked_after_the_input_and_before_the_resume_data():

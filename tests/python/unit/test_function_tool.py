@@ -6,6 +6,8 @@ import enum
 import functools
 import inspect
 import pickle
+import sys
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -266,6 +268,25 @@ def test_pickles_by_reference():
 
     with pytest.raises(pickle.PicklingError, match="local"):
         pickle.dumps(local)
+
+
+def test_a_reference_is_followed_in_a_process_that_has_not_imported_its_module(tmp_path):
+    (tmp_path / "toolmodule.py").write_text(
+        "from toolhead import tool\n\n@tool\ndef f(a: int) -> int:\n    'F.'\n    return a\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+        pickled = pickle.dumps(import_module("toolmodule").f)
+        assert pickle.loads(pickled).id == "f"
+        del sys.modules["toolmodule"]
+        assert pickle.loads(pickled).execute_sync({"a": 1}) == 1
+        with pytest.raises(ModuleNotFoundError):
+            pickle.loads(pickled.replace(b"toolmodule", b"othermodul"))
+        with pytest.raises(AttributeError):
+            pickle.loads(pickled.replace(b"\x01f", b"\x01g"))
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop("toolmodule", None)
 
 
 def module_function(a: int) -> int:

@@ -2,11 +2,13 @@
 
 import json
 import struct
+import time
 from zlib import crc32
 
 import pytest
 
 from toolhead.errors import DecodeError
+from toolhead.providers import wire as module
 from toolhead.providers.path_text import PathText, parse_path
 from toolhead.providers.wire import FrameWire, TextWire
 
@@ -81,6 +83,51 @@ def test_a_damaged_frame_is_an_error(at: int):
 def test_an_exception_frame_keeps_its_name():
     data = frame(b'{"message":"slow down"}', message_type="exception", exception_type="throttlingException")
     assert list(FrameWire().feed(data)) == [{"throttlingException": {"message": "slow down"}}]
+
+
+def payloads(wire: TextWire, body: bytes, size: int) -> list[dict[str, object]]:
+    return [payload for at in range(0, len(body), size) for payload in wire.feed(body[at : at + size])]
+
+
+def test_an_event_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MAX_EVENT", 100)
+    whole = b'data: {"n":"' + b"x" * 60 + b'"}\n\n'
+    for size in (1, 7, 1000):
+        wire = TextWire()
+        assert len(payloads(wire, whole * 5, size)) == 5
+        for endless in (b"data: " + b"x" * 101, b"data: xxxxxxxx\n" * 8, b'{"n":"' + b"x" * 101):
+            with pytest.raises(DecodeError, match="An event of the provider's stream is too long") as caught:
+                payloads(wire, endless, size)
+            assert caught.value.offset >= len(whole) * 5
+            wire = TextWire()
+            payloads(wire, whole * 5, size)
+
+
+def test_headers_that_end_outside_their_frame_are_refused():
+    head = b"\x01n\x07\x00\x09ab"
+    prelude = struct.pack(">II", 16 + len(head), len(head))
+    message = prelude + struct.pack(">I", crc32(prelude)) + head
+    with pytest.raises(DecodeError, match="headers do not fit"):
+        list(FrameWire().feed(message + struct.pack(">I", crc32(message))))
+
+
+@pytest.mark.parametrize("make", [TextWire, FrameWire])
+def test_one_large_event_in_small_cuts_costs_linear_time(make: type):
+    """Four times the bytes take about four times as long, not sixteen: the best of several runs, a wide margin."""
+
+    def seconds(size: int) -> float:
+        payload = json.dumps({"x": "a" * size}).encode()
+        body = b"data: " + payload + b"\n\n" if make is TextWire else frame(payload, event_type="x")
+        pieces = [body[at : at + 16] for at in range(0, len(body), 16)]
+        best = float("inf")
+        for _ in range(5):
+            wire, began = make(), time.perf_counter()
+            found = [payload for piece in pieces for payload in wire.feed(piece)]
+            best = min(best, time.perf_counter() - began)
+            assert len(found) == 1
+        return best
+
+    assert seconds(400_000) < 10 * seconds(100_000)
 
 
 def text_of(*values: tuple[str, object, bool]) -> tuple[str, str | None]:

@@ -35,6 +35,13 @@ def test_version_is_the_distributions():
     assert toolhead.__version__ == importlib.metadata.version("toolhead")
 
 
+def test_import_loads_no_agent_and_nothing_for_tests():
+    code = "import sys, toolhead; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in run.stdout.split() if name.startswith("toolhead.")}
+    assert not {name for name in loaded if name.split(".")[1] in ("agent", "runs", "testing")}
+
+
 def test_import_loads_no_optional_package():
     # Fresh process: what this one has loaded already would hide the answer.
     code = "import asyncio, msgspec, sys; before = set(sys.modules); import toolhead; print(*set(sys.modules) - before)"

@@ -165,3 +165,23 @@ async def test_another_process_answers(tmp_path: Path):
     assert done.stdout.split() == ["tool-result", "step-finish"], done.stderr
     run = await runner.load(run_id)
     assert run.messages()[1]["content"] == '{"n": 2}'
+
+
+async def test_an_answer_to_a_call_that_somebody_else_is_answering_comes_too_late(store: Any):
+    gate = asyncio.Event()
+
+    async def execute(given: Any) -> Any:
+        await gate.wait()
+        return given
+
+    tool = create_tool(id="t", description="d", execute=execute, require_approval=True)
+    runner = ToolRunner([tool], store=store)
+    run = runner.run()
+    await taken(run.step([call(0, "t", {"n": 1}), END], provider="openai-chat"))
+    answer = asyncio.ensure_future(taken(run.approve("c0")))
+    await asyncio.sleep(0.01)
+    late = await runner.load(run.id)
+    with pytest.raises(AlreadyResolvedError):
+        await taken(late.approve("c0"))
+    gate.set()
+    await answer

@@ -187,7 +187,7 @@ async def test_a_body_suspends_and_runs_again_with_the_answer():
     assert types(chunks)[-1] == "tool-call-suspended"
     payload = chunks[-1].to_dict()["payload"]
     assert payload["suspendPayload"] == {"question": 1}
-    assert payload["resumeLabel"] == "ask"
+    assert chunks[-1].to_dict()["metadata"]["toolhead"]["resumeLabel"] == "ask"
     assert json.loads(payload["resumeSchema"])["required"] == ["ok"]
     (pending,) = run.pending
     assert (pending.kind, pending.payload) == ("suspended", {"question": 1})
@@ -360,3 +360,16 @@ async def test_the_policy_of_the_runner_is_asked_first():
     _, chunks = await asked(tool, 1, transform_policy=policy)
     result = next(chunk for chunk in chunks if chunk.type == "tool-result")
     assert result.to_dict()["payload"]["result"] == {"policy": True}
+
+
+async def test_a_body_that_returns_anothers_refused_resume_data_has_failed_and_does_not_wait():
+    inner = create_tool(id="inner", description="d", execute=lambda _: 1, resume_schema=NUMBER)
+
+    async def execute(_: Any) -> Any:
+        return await inner.execute({}, {"resume_data": {"n": "x"}})
+
+    outer = create_tool(id="outer", description="d", execute=execute)
+    run = ToolRunner([outer]).run()
+    chunks = await taken(run.step([call(0, "outer", {}), END], provider="openai-chat"))
+    assert types(chunks)[-2:] == ["tool-result", "step-finish"]
+    assert (run.status, run.results[0].status) == ("done", "invalid")

@@ -79,9 +79,14 @@ impl GrowingStr {
         substring(self.text.bind(py), start, self.length)
     }
 
-    /// Appends; True when the text moved to a new object, which the caller must put into the container.
+    /// Appends. When the string has to move, `put` puts what it is given where the string stands in its container.
     #[inline]
-    pub(crate) fn append(&mut self, py: Python<'_>, piece: &str) -> PyResult<bool> {
+    pub(crate) fn append(
+        &mut self,
+        py: Python<'_>,
+        piece: &str,
+        put: impl FnMut(&Bound<'_, PyAny>) -> PyResult<()>,
+    ) -> PyResult<()> {
         let (width, characters) = if piece.is_ascii() {
             (Width::Ascii, piece.len())
         } else {
@@ -93,34 +98,89 @@ impl GrowingStr {
             write(text, self.length, self.width, piece);
             set_length(text, length, self.width);
             self.length = length;
+            return Ok(());
+        }
+        self.move_with(py, piece, length, width.max(self.width), put)
+    }
+
+    /// Continues with more room, or in a new object of this width.
+    #[cold]
+    fn move_with(
+        &mut self,
+        py: Python<'_>,
+        piece: &str,
+        length: usize,
+        width: Width,
+        mut put: impl FnMut(&Bound<'_, PyAny>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let room = length + length / 2 + FIRST_ROOM;
+        if width == self.width && self.is_alone(py, &mut put)? {
+            self.resize(py, room)?;
+        } else {
+            let moved = allocate(py, room, width)?;
+            copy(&moved, self.text.bind(py), self.length)?;
+            *self = Self { text: moved.unbind(), length: self.length, room, width };
+        }
+        let text = self.text.bind(py);
+        write(text, self.length, width, piece);
+        set_length(text, length, width);
+        self.length = length;
+        put(text.as_any())
+    }
+
+    /// The finished string, without much spare room; `put` as for `append`.
+    pub(crate) fn finish(
+        mut self,
+        py: Python<'_>,
+        mut put: impl FnMut(&Bound<'_, PyAny>) -> PyResult<()>,
+    ) -> PyResult<Bound<'_, PyString>> {
+        if self.room - self.length <= TOLERATED_ROOM {
+            return Ok(self.text.into_bound(py));
+        }
+        if self.is_alone(py, &mut put)? {
+            let length = self.length;
+            self.resize(py, length)?;
+        } else {
+            let exact = allocate(py, self.length, self.width)?;
+            copy(&exact, self.text.bind(py), self.length)?;
+            self.text = exact.unbind();
+        }
+        let text = self.text.into_bound(py);
+        put(text.as_any())?;
+        Ok(text)
+    }
+
+    /// Takes the string out of its container if nobody else has it: then it can be resized where it lies.
+    fn is_alone(
+        &self,
+        py: Python<'_>,
+        mut put: impl FnMut(&Bound<'_, PyAny>) -> PyResult<()>,
+    ) -> PyResult<bool> {
+        let text = self.text.bind(py);
+        if !in_place(py) || !is_private(text, self.width) {
             return Ok(false);
         }
-        self.move_with(py, piece, length, width.max(self.width))?;
-        Ok(true)
+        put(py.None().bind(py))?;
+        Ok(is_private_with(text, self.width, 1))
     }
 
-    /// Continues in a new object of this width.
-    #[cold]
-    fn move_with(&mut self, py: Python<'_>, piece: &str, length: usize, width: Width) -> PyResult<()> {
-        let room = length + length / 2 + FIRST_ROOM;
-        let moved = allocate(py, room, width)?;
-        copy(&moved, self.text.bind(py), self.length)?;
-        write(&moved, self.length, width, piece);
-        set_length(&moved, length, width);
-        *self = Self { text: moved.unbind(), length, room, width };
-        Ok(())
-    }
-
-    /// The finished string; if spare room is worth giving back, a new object that the caller must put into the
-    /// container, and True.
-    pub(crate) fn finish(self, py: Python<'_>) -> PyResult<(Bound<'_, PyString>, bool)> {
-        let text = self.text.into_bound(py);
-        if self.room - self.length <= TOLERATED_ROOM {
-            return Ok((text, false));
+    /// Gives the string other room, for which the interpreter may move it. Only this module refers to it.
+    fn resize(&mut self, py: Python<'_>, room: usize) -> PyResult<()> {
+        // The interpreter is told the truth about the room it is to change.
+        set_length(self.text.bind(py), self.room, self.width);
+        let mut object = self.text.as_ptr();
+        // SAFETY: the pointer owns the one reference to the string, which nobody else sees; the new length is at most
+        // that of a text in memory. On failure it stays as it was.
+        let failed = unsafe { ffi::PyUnicode_Resize(&raw mut object, room.cast_signed()) } != 0;
+        // SAFETY: the pointer still owns the one reference, to the string where it now lies.
+        let resized = unsafe { Bound::from_owned_ptr(py, object) }.cast_into::<PyString>()?;
+        std::mem::forget(std::mem::replace(&mut self.text, resized.unbind()));
+        if failed {
+            set_length(self.text.bind(py), self.length, self.width);
+            return Err(PyErr::fetch(py));
         }
-        let exact = allocate(py, self.length, self.width)?;
-        copy(&exact, &text, self.length)?;
-        Ok((exact, true))
+        self.room = room;
+        Ok(())
     }
 }
 

@@ -71,6 +71,21 @@ pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>
     Ok(made)
 }
 
+/// Are these the characters of a str that [`ascii`] made?
+#[inline]
+pub(crate) fn holds_ascii(made: Borrowed<'_, '_, PyAny>, text: &[u8]) -> bool {
+    // SAFETY: the object is a str of this file, complete from the start.
+    let length = unsafe { ffi::PyUnicode_GET_LENGTH(made.as_ptr()) };
+    if length != text.len().cast_signed() {
+        return false;
+    }
+    // SAFETY: the same; its data is in the object.
+    let data = unsafe { ffi::PyUnicode_DATA(made.as_ptr()) };
+    // SAFETY: an ASCII str has one byte a character, and lives longer than this call.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), text.len()) };
+    toolhead_core::plan::same(bytes, text)
+}
+
 /// A str from UTF-8 that is not all ASCII. The interpreter's own decoder reads byte by byte and guesses the width.
 pub(crate) fn utf8<'py>(py: Python<'py>, text: &str) -> Made<Bound<'py, PyAny>> {
     // The widest character is the one with the highest first byte, but for those below U+0800, told by two bytes.
@@ -140,35 +155,50 @@ impl Unit for u32 {
     }
 }
 
-/// Writes the code points of a text, sixteen ASCII bytes at a time where they come so.
+/// How many ASCII bytes a text starts with.
+#[inline]
+fn ascii_run(bytes: &[u8]) -> usize {
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let high = u64::from_le_bytes(*chunk) & HIGHS;
+        if high != 0 {
+            return at + (high.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().take_while(|byte| **byte < 0x80).count()
+}
+
+/// Writes the code points of a text: runs of ASCII, which the compiler widens by vectors, and single characters between
+/// them, from four bytes that are read at once.
 #[inline]
 fn fill<T: Unit>(units: &mut [T], text: &str) {
     let bytes = text.as_bytes();
     let (mut from, mut to) = (0, 0);
-    while let Some(first) = bytes.get(from) {
-        if *first < 0x80
-            && let Some(chunk) = bytes[from..].first_chunk::<16>()
-            && let Some(slots) = units[to..].first_chunk_mut::<16>()
-            && chunk.iter().fold(0, |all, byte| all | byte) < 0x80
-        {
-            for at in 0..16 {
-                slots[at] = T::of_byte(chunk[at]);
+    while let Some(four) = bytes.get(from..).and_then(<[u8]>::first_chunk::<4>) {
+        if four[0] < 0x80 {
+            let run = ascii_run(&bytes[from..]);
+            let slots = units.get_mut(to..to + run).unwrap_or_default();
+            for (slot, byte) in slots.iter_mut().zip(&bytes[from..from + run]) {
+                *slot = T::of_byte(*byte);
             }
-            (from, to) = (from + 16, to + 16);
+            (from, to) = (from + run, to + run);
             continue;
         }
-        let lead = u32::from(*first);
-        let more = |at: usize| bytes.get(from + at).map_or(0, |byte| u32::from(*byte) & 0x3F);
-        let (point, width) = match lead {
-            0..0x80 => (lead, 1),
-            0x80..0xE0 => ((lead & 0x1F) << 6 | more(1), 2),
-            0xE0..0xF0 => ((lead & 0x0F) << 12 | more(1) << 6 | more(2), 3),
-            _ => ((lead & 0x07) << 18 | more(1) << 12 | more(2) << 6 | more(3), 4),
+        let [lead, second, third, fourth] = four.map(|byte| u32::from(byte) & 0x3F);
+        let (point, width) = match four[0] {
+            0..0xE0 => ((lead & 0x1F) << 6 | second, 2),
+            0xE0..0xF0 => ((lead & 0x0F) << 12 | second << 6 | third, 3),
+            _ => ((lead & 0x07) << 18 | second << 12 | third << 6 | fourth, 4),
         };
-        if let Some(slot) = units.get_mut(to) {
-            *slot = T::of(point);
-        }
+        let Some(slot) = units.get_mut(to) else { return };
+        *slot = T::of(point);
         (from, to) = (from + width, to + 1);
+    }
+    let rest = text.get(from..).unwrap_or_default().chars();
+    for (slot, character) in units.iter_mut().skip(to).zip(rest) {
+        *slot = T::of(u32::from(character));
     }
 }
 
@@ -192,6 +222,22 @@ pub(crate) fn list<'py>(
 pub(crate) fn insert(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Made<()> {
     // SAFETY: all three are alive; the key is an exact str, so no user code hashes or compares it.
     let result = unsafe { ffi::PyDict_SetItem(dict.as_ptr(), key.as_ptr(), value.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(Raised) }
+}
+
+/// A new dict with the same members.
+#[inline]
+pub(crate) fn dict_copy<'py>(dict: &Bound<'py, PyDict>) -> Made<Bound<'py, PyDict>> {
+    // SAFETY: the object is a dict, and alive.
+    let made = owned(dict.py(), unsafe { ffi::PyDict_Copy(dict.as_ptr()) })?;
+    // SAFETY: a copy of a dict is an exact dict.
+    Ok(unsafe { made.cast_into_unchecked() })
+}
+
+/// Adds the members of another dict whose names a dict lacks. The names of both are exact strs.
+pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>) -> Made<()> {
+    // SAFETY: both are dicts, and alive.
+    let result = unsafe { ffi::PyDict_Merge(dict.as_ptr(), other.as_ptr(), 0) };
     if result == 0 { Ok(()) } else { Err(Raised) }
 }
 

@@ -93,7 +93,7 @@ impl ByPath {
     fn begin(&mut self, live: &mut Live, path: &Bound<'_, PyTuple>, text: &str) -> PyResult<()> {
         let py = path.py();
         let mut string = GrowingStr::new(py)?;
-        string.append(py, text)?;
+        string.append(py, text, |_| Ok(()))?;
         let parent = put_new(live, path, string.text(py).as_any())?;
         if let Some(changes) = live.changes() {
             changes.set(Place::Path(path.clone().unbind()), PyString::new(py, text).into_any())?;
@@ -115,9 +115,8 @@ impl ByPath {
     ) -> PyResult<()> {
         let py = delta.py();
         let open = &mut self.open[index];
-        if open.text.append(py, text)? {
-            open.replace(live, &open.text.text(py).clone())?;
-        }
+        let OpenString { path, parent, text: string } = open;
+        string.append(py, text, |text| replace(live, path.bind(py), parent.as_ref(), text))?;
         match live.changes() {
             Some(changes) if !text.is_empty() => {
                 changes.append(Place::Path(open.path.clone_ref(py)), delta.clone())
@@ -129,20 +128,11 @@ impl ByPath {
     fn close(&mut self, live: &mut Live, path: &Bound<'_, PyTuple>) -> PyResult<()> {
         let Some(index) = self.position(path)? else { return Ok(()) };
         let OpenString { path: place, parent, text } = self.open.remove(index);
-        let (text, moved) = text.finish(path.py())?;
-        if moved {
-            replace(live, path, parent.as_ref(), &text)?;
-        }
+        let text = text.finish(path.py(), |text| replace(live, path, parent.as_ref(), text))?;
         match live.changes() {
             Some(changes) => changes.close(Place::Path(place), text.into_any()),
             None => Ok(()),
         }
-    }
-}
-
-impl OpenString {
-    fn replace(&self, live: &mut Live, text: &Bound<'_, PyString>) -> PyResult<()> {
-        replace(live, self.path.bind(text.py()), self.parent.as_ref(), text)
     }
 }
 
@@ -151,10 +141,10 @@ fn replace(
     live: &mut Live,
     path: &Bound<'_, PyTuple>,
     parent: Option<&Py<PyAny>>,
-    text: &Bound<'_, PyString>,
+    text: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     match parent {
-        None => live.root = Some(text.clone().into_any().unbind()),
+        None => live.root = Some(text.clone().unbind()),
         Some(parent) => parent.bind(path.py()).set_item(path.get_item(path.len() - 1)?, text)?,
     }
     Ok(())

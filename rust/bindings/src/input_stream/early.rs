@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use toolhead_core::drivers::stream::{Follower, Holds};
 use toolhead_core::issue::{Step, schema_pointer};
 use toolhead_core::json::Number;
-use toolhead_core::json::sink::{Kind, Literal, Sink};
+use toolhead_core::json::sink::{Containers, Kind, Literal, Sink};
 use toolhead_core::plan::Plan;
 
 use super::live::{Builder, Live};
@@ -72,6 +72,21 @@ pub(super) struct Judged<'live, 'py> {
     pub(super) follower: &'live mut Follower<Compiled>,
 }
 
+impl Judged<'_, '_> {
+    /// Tells of a name that stands twice; `repeats` is the schema's answer, where it knows the name.
+    #[inline]
+    fn check_repeat(&mut self, key: &str, end: usize, repeats: Option<bool>) -> PyResult<()> {
+        let is_repeated = match repeats {
+            Some(known) => known,
+            None => self.builder.live.is_repeated(self.builder.py)?,
+        };
+        if is_repeated {
+            self.follower.repeated_key(key, end);
+        }
+        Ok(())
+    }
+}
+
 impl Sink for Judged<'_, '_> {
     type Stop = PyErr;
 
@@ -79,6 +94,9 @@ impl Sink for Judged<'_, '_> {
     fn value_begin(&mut self, kind: Kind, at: usize) -> PyResult<()> {
         self.follower.value_begin(kind, at);
         Ok(())
+    }
+    fn instead_of_string(&mut self, at: usize) -> PyResult<Containers> {
+        Ok(self.follower.instead_of_string(at))
     }
     #[inline]
     fn comma(&mut self, at: usize) -> PyResult<()> {
@@ -105,14 +123,15 @@ impl Sink for Judged<'_, '_> {
     #[inline]
     fn key(&mut self, key: &str, end: usize) -> PyResult<()> {
         self.builder.key(key, end)?;
-        let is_repeated = match self.follower.key(key, end) {
-            Some(known) => known,
-            None => self.builder.live.is_repeated(self.builder.py)?,
-        };
-        if is_repeated {
-            self.follower.repeated_key(key, end);
-        }
-        Ok(())
+        let repeats = self.follower.key(key, end);
+        self.check_repeat(key, end, repeats)
+    }
+    #[inline]
+    fn whole_key(&mut self, key: &str, from: Range<usize>) -> PyResult<()> {
+        let end = from.end + 1;
+        self.builder.key(key, end)?;
+        let repeats = self.follower.whole_key(key, &from);
+        self.check_repeat(key, end, repeats)
     }
     fn object_end(&mut self, end: usize) -> PyResult<()> {
         self.follower.container_end(end);
@@ -134,6 +153,11 @@ impl Sink for Judged<'_, '_> {
     fn string_text(&mut self, piece: &str, from: Range<usize>) -> PyResult<()> {
         self.follower.string_text(piece, &from);
         self.builder.string_text(piece, from)
+    }
+    #[inline]
+    fn string_text_more(&mut self, piece: &str, from: Range<usize>) -> PyResult<()> {
+        self.follower.string_text(piece, &from);
+        self.builder.string_text_more(piece, from)
     }
     fn string_end(&mut self, end: usize) -> PyResult<()> {
         self.follower.string_end(end);

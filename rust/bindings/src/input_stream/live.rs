@@ -19,6 +19,8 @@ use super::walk::{Visit, walk};
 use crate::ffi::growing_str::{self, GrowingStr};
 use crate::ffi::path;
 
+/// Bytes of text that wait for the end of a push; longer pieces are not worth a copy of their own.
+const MOST_FRESH: usize = 512;
 /// Bytes of a value that may come again soon.
 const SHORT: usize = 12;
 
@@ -65,6 +67,8 @@ pub(super) struct Live {
     pub(super) frames: Vec<Frame>,
     /// The string that is growing.
     pub(super) tip: Option<GrowingStr>,
+    /// What the present push adds to it: escapes cut text into small pieces, which are appended together.
+    fresh: String,
     /// What is open when values arrive at paths.
     pub(super) by_path: Option<ByPath>,
     keys: Strings,
@@ -74,6 +78,21 @@ pub(super) struct Live {
 }
 
 impl Live {
+    /// Whether the push has added text that is not appended yet.
+    #[inline]
+    pub(super) fn has_fresh_text(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
+    /// Appends what the push has added to the string that grows. Nobody may read it before.
+    #[inline(never)]
+    pub(super) fn settle_text(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Self { tip: Some(tip), fresh, frames, root, .. } = self else { return Ok(()) };
+        let appended = tip.append(py, fresh, |text| put_again(frames, root, text));
+        fresh.clear();
+        appended
+    }
+
     /// The changes being written down, if they are.
     pub(super) fn changes(&mut self) -> Option<&mut Changes> {
         self.changes.as_mut()
@@ -200,20 +219,28 @@ impl Live {
         }
         Ok(())
     }
+}
 
-    /// Puts the newest value again, as another object.
-    fn put_again(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        match self.frames.last_mut() {
-            Some(Frame { container: Container::Array(array), count, .. }) => {
-                array.bind(value.py()).set_item(*count - 1, value).map_err(|_| {
-                    PyRuntimeError::new_err(
-                        "the live value of the stream was changed by its reader: use snapshot()",
-                    )
-                })
-            }
-            _ => self.put(value),
+/// Puts the newest value again, as another object.
+fn put_again(frames: &[Frame], root: &mut Option<Py<PyAny>>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = value.py();
+    match frames.last() {
+        None => *root = Some(value.clone().unbind()),
+        Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
+            object.bind(py).set_item(key, value)?;
+        }
+        Some(Frame { container: Container::Object(_), .. }) => {
+            return Err(PyRuntimeError::new_err("a member has no key"));
+        }
+        Some(Frame { container: Container::Array(array), count, .. }) => {
+            array.bind(py).set_item(*count - 1, value).map_err(|_| {
+                PyRuntimeError::new_err(
+                    "the live value of the stream was changed by its reader: use snapshot()",
+                )
+            })?;
         }
     }
+    Ok(())
 }
 
 /// [`Live`] as a sink, while this thread is attached to Python.
@@ -294,23 +321,36 @@ impl Sink for Builder<'_, '_> {
 
     #[inline]
     fn string_text(&mut self, piece: &str, _from: Range<usize>) -> PyResult<()> {
-        let Some(tip) = &mut self.live.tip else { return Ok(()) };
-        if tip.append(self.py, piece)? {
-            let moved = tip.text(self.py).clone();
-            self.live.put_again(moved.as_any())?;
+        if self.live.has_fresh_text() {
+            if self.live.fresh.len() + piece.len() <= MOST_FRESH {
+                self.live.fresh.push_str(piece);
+                return self.live.settle_text(self.py);
+            }
+            self.live.settle_text(self.py)?;
         }
+        let Live { tip: Some(tip), frames, root, .. } = &mut *self.live else { return Ok(()) };
+        tip.append(self.py, piece, |text| put_again(frames, root, text))
+    }
+
+    #[inline]
+    fn string_text_more(&mut self, piece: &str, from: Range<usize>) -> PyResult<()> {
+        if self.live.fresh.len() + piece.len() > MOST_FRESH {
+            return self.string_text(piece, from);
+        }
+        self.live.fresh.push_str(piece);
         Ok(())
     }
 
     fn string_end(&mut self, _end: usize) -> PyResult<()> {
+        if self.live.has_fresh_text() {
+            self.live.settle_text(self.py)?;
+        }
         let Some(tip) = self.live.tip.take() else { return Ok(()) };
         if let Some(changes) = &mut self.live.changes {
             changes.catch_up_begun(self.py, &tip)?;
         }
-        let (text, moved) = tip.finish(self.py)?;
-        if moved {
-            self.live.put_again(text.as_any())?;
-        }
+        let Live { frames, root, .. } = &mut *self.live;
+        let text = tip.finish(self.py, |text| put_again(frames, root, text))?;
         match &mut self.live.changes {
             Some(changes) => changes.end_text(&text),
             None => Ok(()),

@@ -22,6 +22,16 @@ const MEMO_AFTER: usize = 2_000;
 /// The same for each item and member that was walked: data of any size may ask for that much without a memory.
 const MEMO_AFTER_EACH: usize = 8;
 
+/// The objects of a valid value, by identity, each with a rule that applies to it and has defaults. The rule of an
+/// object's own schema comes before those of schemas that apply in place, and those in the order of the schema.
+#[derive(Debug, Default)]
+pub struct Trail {
+    /// Identities, and indices into [`Plan::objects`].
+    pub found: Vec<(usize, u32)>,
+    /// Verdicts were remembered, so that some may be missing.
+    pub lost: bool,
+}
+
 /// A run of a plan over one instance.
 pub struct Checker<'p> {
     /// The plan.
@@ -34,6 +44,8 @@ pub struct Checker<'p> {
     applied: usize,
     allowance: usize,
     memo: Option<Box<Memo>>,
+    /// Where defaults may be filled in, while somebody asks for it.
+    trail: Option<Box<Trail>>,
     /// A limit that was passed, after which no verdict counts: under `not` a refusal would turn into consent.
     exceeded: Cell<Option<Exceeded>>,
 }
@@ -82,8 +94,22 @@ impl<'p> Checker<'p> {
             applied: 0,
             allowance: MEMO_AFTER,
             memo: None,
+            trail: None,
             exceeded: Cell::new(None),
         }
+    }
+
+    /// Notes where defaults may be filled in. `values` is about how many there are: so many may be asked before
+    /// verdicts are remembered.
+    pub(crate) fn with_trail(mut self, values: usize) -> Self {
+        self.allowance += MEMO_AFTER_EACH * values;
+        self.trail = Some(Box::default());
+        self
+    }
+
+    /// What was noted of a value that was accepted.
+    pub(crate) fn into_trail(self) -> Trail {
+        self.trail.map(|trail| *trail).unwrap_or_default()
     }
 
     /// Does the node accept the value?
@@ -165,6 +191,12 @@ impl<'p> Checker<'p> {
             self.array::<I, WALK>(&self.plan.arrays[rule as usize], value)
         };
         self.depth -= 1;
+        if let Some(trail) = &mut self.trail
+            && kind == Kind::Object
+            && self.plan.objects[rule as usize].has_defaults
+        {
+            trail.found.push((value.identity(), rule));
+        }
         verdict && self.checks(node, kind, value)
     }
 
@@ -345,15 +377,32 @@ impl<'p> Checker<'p> {
     #[inline]
     pub(crate) fn branch<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
         self.applied += 1;
-        if self.applied <= self.allowance {
+        let noted = self.trail.as_ref().map_or(0, |trail| trail.found.len());
+        let verdict = if self.applied <= self.allowance {
             self.node::<I, false>(id, value)
         } else {
             self.remembered(id, value)
+        };
+        if !verdict && let Some(trail) = &mut self.trail {
+            trail.found.truncate(noted);
         }
+        verdict
+    }
+
+    /// The verdict of a schema that only asks: nothing in it is filled in.
+    #[inline]
+    pub(crate) fn aside<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
+        let trail = self.trail.take();
+        let verdict = self.branch(id, value);
+        self.trail = trail;
+        verdict
     }
 
     #[cold]
     fn remembered<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
+        if let Some(trail) = &mut self.trail {
+            trail.lost = true;
+        }
         let key = (id, value.identity(), self.scope_key());
         if let Some(verdict) = self.memo.as_ref().and_then(|memo| memo.get(&key)) {
             return *verdict;
@@ -385,9 +434,9 @@ impl<'p> Checker<'p> {
 
     /// The verdict on a value that lives no longer than the question: its identity may come back.
     pub(crate) fn passing<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        let memo = std::mem::take(&mut self.memo);
+        let (memo, trail) = (self.memo.take(), self.trail.take());
         let verdict = self.node::<I, false>(id, value);
-        self.memo = memo;
+        (self.memo, self.trail) = (memo, trail);
         verdict
     }
 

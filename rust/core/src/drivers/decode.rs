@@ -7,14 +7,16 @@
 //! A decoder only says that it stopped: the exact fault of a broken text is found by the resumable tokenizer, the
 //! issues of a refused value by [`super::explain`], both on the cold path.
 
-use super::check::{Checker, is_int_within, is_number_within};
+use super::check::{Checker, Trail, is_int_within, is_number_within};
 use super::defaults::Seen;
 use super::stack::Stack;
+use std::collections::HashMap;
+
 use crate::instance::{Instance, Kind, kinds};
 use crate::json::number::{self, Scanned};
 use crate::json::string;
 use crate::number::Number;
-use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, TRUE, same};
+use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, same};
 
 /// The text of a string: hosts store ASCII apart.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +38,7 @@ impl<'t> Text<'t> {
 /// Makes the host's values.
 pub trait Builder {
     /// An owned value.
-    type Value;
+    type Value: Clone;
     /// An object under construction.
     type Object;
     /// A handle to a finished value.
@@ -45,6 +47,8 @@ pub trait Builder {
         Self: 'v;
     /// Why the host could not make a value.
     type Error;
+    /// Does a clone of a value share it, so that defaults can be filled into an object that is part of another?
+    const SHARES: bool;
 
     /// A handle to a value.
     fn instance<'v>(value: &'v Self::Value) -> Self::Instance<'v>
@@ -89,6 +93,13 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::int`].
     fn object(&mut self) -> Result<Self::Object, Self::Error>;
+    /// An object that has a rule, and how many members it has already: none, or all of the rule's defaults.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn object_of(&mut self, _plan: &Plan, _rule: u32) -> Result<(Self::Object, usize), Self::Error> {
+        Ok((self.object()?, 0))
+    }
     /// Adds a member under a plan's name.
     ///
     /// # Errors
@@ -115,11 +126,23 @@ pub trait Builder {
         name: Self::Value,
         value: Self::Value,
     ) -> Result<(), Self::Error>;
-    /// A new value equal to a literal of the schema.
+    /// The value of a default, new where it can be changed. `default` is an index into [`Plan::defaults`].
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn literal(&mut self, value: &crate::value::Value) -> Result<Self::Value, Self::Error>;
+    fn default_value(&mut self, plan: &Plan, default: u32) -> Result<Self::Value, Self::Error>;
+    /// Is this a default that every object must have its own copy of?
+    fn is_copied(&self, plan: &Plan, default: u32) -> bool {
+        matches!(
+            plan.defaults[default as usize].0,
+            crate::value::Value::Array(_) | crate::value::Value::Object(_)
+        )
+    }
+    /// Fills a rule's defaults into a finished object that lacks them. Asked where clones share alone.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn complete(&mut self, plan: &Plan, rule: u32, object: &Self::Value) -> Result<(), Self::Error>;
     /// How many members the object has.
     fn members(&self, object: &Self::Object) -> usize;
     /// The finished object.
@@ -154,6 +177,35 @@ struct Decoder<'p, 't, 'b, B: Builder> {
     depth: usize,
     /// Without a schema a repeated name is no issue: the last one wins.
     repeated_names: bool,
+    /// How many nodes with keywords in place are open that may lead to a default, and what is in them.
+    open: usize,
+    region: Option<Box<Region<B::Value>>>,
+}
+
+/// How far an object with a rule is read.
+struct Progress {
+    /// The name that is expected next.
+    next: usize,
+    /// Required names that were read.
+    required: u32,
+    /// Names that were read and that the object began with.
+    known: usize,
+    /// Names with a default that were read.
+    seen: Seen,
+}
+
+/// The values that keywords in place are still to be asked about. Defaults are filled in when all of them have spoken:
+/// before that, they judge what was sent.
+struct Region<V> {
+    /// The finished objects.
+    objects: Vec<V>,
+    trail: Trail,
+}
+
+impl<V> Default for Region<V> {
+    fn default() -> Self {
+        Self { objects: Vec::new(), trail: Trail::default() }
+    }
 }
 
 /// Decodes a text into a value that the plan accepts.
@@ -178,21 +230,22 @@ pub fn decode<B: Builder>(
         scratch: Vec::new(),
         depth: 0,
         repeated_names,
+        open: 0,
+        region: None,
     };
     // Dynamic references depend on the way to a value, which this driver does not keep.
     let whole = !plan.anchors.is_empty();
+    let leads = whole && plan.leads_to_default(plan.root);
+    decoder.open += usize::from(leads);
     let value = decoder.value(if whole { TRUE } else { plan.root })?;
     decoder.skip_blanks();
     if decoder.at != text.len() {
         return Err(Stop::Syntax);
     }
     if whole {
-        let mut checker = Checker::new(plan, 0);
-        if !checker.node::<_, false>(plan.root, B::instance(&value)) || checker.exceeded().is_some() {
-            return Err(Stop::Refused);
-        }
+        decoder.judge(leads, 0, &value, |checker, value| checker.node::<_, false>(plan.root, value))?;
     }
-    let lacks_defaults = !plan.defaults.is_empty() && (whole || !plan.plain_defaults);
+    let lacks_defaults = decoder.region.is_some_and(|region| region.trail.lost);
     Ok(Decoded { value, lacks_defaults })
 }
 
@@ -219,15 +272,25 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
 
     #[inline]
     fn skip_blanks(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+        // Most texts have few blanks: one comparison tells.
+        while let Some(byte) = self.peek()
+            && byte <= b' '
+            && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+        {
             self.at += 1;
         }
     }
 
     #[inline]
     fn value(&mut self, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
-        self.skip_blanks();
         let node = self.plan.node(id);
+        self.value_of(node.types, node.more, id)
+    }
+
+    /// A value of a node whose kinds are known: the node itself is only looked at where it asks for more.
+    #[inline]
+    fn value_of(&mut self, types: u8, more: u8, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
+        self.skip_blanks();
         let (kind, found) = match self.peek() {
             Some(b'"') => (Kind::String, kinds::STRING),
             Some(b'{') => (Kind::Object, kinds::OBJECT),
@@ -237,23 +300,38 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             Some(b'n') => (Kind::Null, kinds::NULL),
             _ => return Err(Stop::Syntax),
         };
-        if node.types & found == 0 {
+        if types & found == 0 {
             return Err(Stop::Refused);
         }
-        if node.check_count == 0 || node.more & found == 0 {
-            return match kind {
-                Kind::String => self.string(node),
-                Kind::Object => self.object(node),
-                Kind::Array => self.array(node),
-                Kind::Integer => self.number(node),
-                _ => self.literal(),
-            };
+        if more & found == 0 {
+            match kind {
+                Kind::String => return self.free_string(),
+                Kind::Integer => return self.number(types, NONE),
+                Kind::Bool | Kind::Null => return self.literal(),
+                _ => {}
+            }
         }
-        self.checked(node, kind)
+        let node = self.plan.node(id);
+        if node.check_count == 0 || more & found == 0 {
+            return self.by_rule(node, kind);
+        }
+        self.checked(id, node, kind)
+    }
+
+    /// A value by the rule that its node has for its kind.
+    #[inline]
+    fn by_rule(&mut self, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
+        match kind {
+            Kind::String => self.string(node),
+            Kind::Object => self.object(node),
+            Kind::Array => self.array(node),
+            Kind::Integer => self.number(node.types, node.number),
+            _ => self.literal(),
+        }
     }
 
     /// A value whose node has keywords that apply in place.
-    fn checked(&mut self, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
+    fn checked(&mut self, id: NodeId, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
         let rule = match kind {
             Kind::String => node.string,
             Kind::Object => node.object,
@@ -268,15 +346,73 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         {
             return self.value(sole);
         }
-        let value = match kind {
-            Kind::String => self.string(node),
-            Kind::Object => self.object(node),
-            Kind::Array => self.array(node),
-            Kind::Integer => self.number(node),
-            _ => self.literal(),
-        }?;
+        let leads = kind.bit() & kinds::CONTAINER != 0 && self.plan.leads_to_default(id);
+        self.open += usize::from(leads);
+        let start = self.at;
+        let value = self.by_rule(node, kind)?;
+        self.judge(leads, start, &value, |checker, value| checker.keywords_in_place(node, value))?;
+        Ok(value)
+    }
+
+    /// Asks keywords about a value that is made already, and fills in defaults if they are the last to be asked.
+    /// `leads`: the region was opened for them; `start`: where the value's text starts.
+    #[inline]
+    fn judge<'v>(
+        &mut self,
+        leads: bool,
+        start: usize,
+        value: &'v B::Value,
+        verdict: impl FnOnce(&mut Checker<'_>, B::Instance<'v>) -> bool,
+    ) -> Result<(), Stop<B::Error>>
+    where
+        B: 'v,
+    {
         let mut checker = Checker::new(self.plan, self.depth);
-        if checker.keywords_in_place(node, B::instance(&value)) { Ok(value) } else { Err(Stop::Refused) }
+        if leads {
+            // A value takes two bytes of text at least.
+            checker = checker.with_trail((self.at - start) / 2);
+        }
+        if !verdict(&mut checker, B::instance(value)) || checker.exceeded().is_some() {
+            return Err(Stop::Refused);
+        }
+        if leads {
+            self.close_region(checker.into_trail())?;
+        }
+        Ok(())
+    }
+
+    /// A node of the region accepted its value. Behind the last one the defaults are filled in.
+    fn close_region(&mut self, trail: Trail) -> Result<(), Stop<B::Error>> {
+        const FEW: usize = 8;
+        let region = self.region.get_or_insert_default();
+        self.open -= 1;
+        region.trail.found.extend(trail.found);
+        region.trail.lost |= trail.lost || !B::SHARES;
+        if self.open > 0 {
+            return Ok(());
+        }
+        let found = std::mem::take(&mut region.trail.found);
+        let objects = std::mem::take(&mut region.objects);
+        if region.trail.lost || found.is_empty() {
+            return Ok(());
+        }
+        let identity = |object: &B::Value| B::instance(object).identity();
+        if objects.len() <= FEW {
+            for (wanted, rule) in found {
+                if let Some(object) = objects.iter().find(|object| identity(object) == wanted) {
+                    self.builder.complete(self.plan, rule, object)?;
+                }
+            }
+            return Ok(());
+        }
+        let by_identity: HashMap<usize, &B::Value> =
+            objects.iter().map(|object| (identity(object), object)).collect();
+        for (wanted, rule) in found {
+            if let Some(object) = by_identity.get(&wanted) {
+                self.builder.complete(self.plan, rule, object)?;
+            }
+        }
+        Ok(())
     }
 
     fn literal(&mut self) -> Result<B::Value, Stop<B::Error>> {
@@ -295,12 +431,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     }
 
     #[inline]
-    fn number(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
+    fn number(&mut self, types: u8, rule: u32) -> Result<B::Value, Stop<B::Error>> {
         let start = self.at;
         let (scanned, end) =
             number::scan(self.text, start, self.plan.limits.number_digits).ok_or(Stop::Syntax)?;
         self.at = end;
-        let rule = (node.number != NONE).then(|| &self.plan.numbers[node.number as usize]);
+        let rule = (rule != NONE).then(|| &self.plan.numbers[rule as usize]);
         let (kind, verdict) = match scanned {
             Scanned::Int(int) => (kinds::INTEGER, rule.is_none_or(|rule| is_int_within(rule, int))),
             Scanned::Float(float) => {
@@ -314,7 +450,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 )
             }
         };
-        if node.types & kind == 0 || !verdict {
+        if types & kind == 0 || !verdict {
             return Err(Stop::Refused);
         }
         Ok(match scanned {
@@ -324,14 +460,20 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         })
     }
 
+    /// A string of which nothing is asked.
     #[inline]
+    fn free_string(&mut self) -> Result<B::Value, Stop<B::Error>> {
+        let scanned = string::scan(self.text, self.at + 1, &mut self.scratch).ok_or(Stop::Syntax)?;
+        self.at = scanned.end;
+        let content = scanned.content(self.text, &self.scratch);
+        let text = Text::of(content, scanned.ascii).ok_or(Stop::Syntax)?;
+        Ok(self.builder.string(text)?)
+    }
+
     fn string(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
         let scanned = string::scan(self.text, self.at + 1, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
-        let content = match scanned.plain {
-            Some((start, end)) => &self.text[start..end],
-            None => self.scratch.as_slice(),
-        };
+        let content = scanned.content(self.text, &self.scratch);
         if node.string != NONE {
             let rule = &self.plan.strings[node.string as usize];
             if rule.min > 0 || rule.max != usize::MAX {
@@ -409,12 +551,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
 
     fn object(&mut self, node: &Node) -> Result<B::Value, Stop<B::Error>> {
         self.enter()?;
-        let mut object = self.builder.object()?;
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
+        let fills = rule.is_some_and(|rule| rule.has_defaults) && self.open == 0;
+        let (mut object, filled) =
+            if fills { self.builder.object_of(self.plan, node.object)? } else { (self.builder.object()?, 0) };
         let mut read = 0usize;
-        let mut required = 0u32;
-        let mut next = 0usize;
-        let mut seen = Seen::default();
+        let mut progress = Progress { next: 0, required: 0, known: 0, seen: Seen::default() };
         if self.peek() == Some(b'}') {
             self.at += 1;
         } else {
@@ -424,7 +566,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 }
                 self.at += 1;
                 match rule {
-                    Some(rule) => self.member(rule, &mut object, (&mut next, &mut required, &mut seen))?,
+                    Some(rule) => self.member(rule, &mut object, filled > 0, &mut progress)?,
                     None => self.free_member(&mut object)?,
                 }
                 read += 1;
@@ -440,30 +582,43 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 self.skip_blanks();
             }
         }
-        let count = self.builder.members(&object);
-        if count != read && !self.repeated_names {
+        if self.builder.members(&object) != filled + read - progress.known && !self.repeated_names {
             return Err(Stop::Refused);
         }
-        if rule.is_some_and(|rule| required != rule.required || count < rule.min || count > rule.max) {
+        if rule.is_some_and(|rule| progress.required != rule.required || read < rule.min || read > rule.max) {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
-        if let Some(rule) = rule.filter(|rule| rule.has_defaults && self.plan.plain_defaults) {
-            self.fill(rule, &mut object, &seen)?;
+        if let Some(rule) = rule.filter(|_| fills) {
+            self.fill(rule, &mut object, filled > 0, &progress.seen)?;
         }
-        Ok(self.builder.finish(object))
+        let object = self.builder.finish(object);
+        if self.open > 0 {
+            let region = self.region.get_or_insert_default();
+            if rule.is_some_and(|rule| rule.has_defaults) {
+                region.trail.found.push((B::instance(&object).identity(), node.object));
+            }
+            region.objects.push(object.clone());
+        }
+        Ok(object)
     }
 
-    /// Defaults of the names that were not seen.
-    fn fill(&mut self, rule: &ObjectRule, object: &mut B::Object, seen: &Seen) -> Result<(), Stop<B::Error>> {
+    /// Defaults of the names that were not seen. Where the object began with them, it wants its own copies of those that
+    /// can be changed.
+    fn fill(
+        &mut self,
+        rule: &ObjectRule,
+        object: &mut B::Object,
+        filled: bool,
+        seen: &Seen,
+    ) -> Result<(), Stop<B::Error>> {
         let plan = self.plan;
         for (at, property) in plan.properties_of(rule).iter().enumerate() {
-            if property.default != NONE && !seen.has(at) {
-                let (literal, token) = &plan.defaults[property.default as usize];
-                let value = match self.builder.shared(*token) {
-                    Some(shared) => shared,
-                    None => self.builder.literal(literal)?,
-                };
+            if property.default != NONE
+                && !seen.has(at)
+                && (!filled || self.builder.is_copied(plan, property.default))
+            {
+                let value = self.builder.default_value(plan, property.default)?;
                 self.builder.insert_known(object, property.token, plan.name(property), value)?;
             }
         }
@@ -480,18 +635,42 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         Ok(())
     }
 
+    /// A known name was read. One that the object began with shows a repetition here, others by the number of members.
+    #[inline]
+    fn count(
+        &self,
+        property: &Property,
+        at: usize,
+        filled: bool,
+        progress: &mut Progress,
+    ) -> Result<(), Stop<B::Error>> {
+        if property.default != NONE {
+            if filled {
+                if progress.seen.has(at) && !self.repeated_names {
+                    return Err(Stop::Refused);
+                }
+                progress.known += 1;
+            }
+            progress.seen.mark(at);
+        }
+        progress.next = at + 1;
+        progress.required += u32::from(property.required);
+        Ok(())
+    }
+
     /// A member of an object with a rule; the position is behind the name's opening quote.
     #[inline]
     fn member(
         &mut self,
         rule: &ObjectRule,
         object: &mut B::Object,
-        (next, required, seen): (&mut usize, &mut u32, &mut Seen),
+        filled: bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop<B::Error>> {
         let plan = self.plan;
         let properties = plan.properties_of(rule);
         // Members mostly come in the schema's order: compare the expected name in place.
-        if let Some(property) = properties.get(*next)
+        if let Some(property) = properties.get(progress.next)
             && property.plain
             && let name = plan.name(property)
             && let Some(expected) = self.text.get(self.at..self.at + name.len())
@@ -499,26 +678,19 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             && same(expected, name.as_bytes())
         {
             self.at += name.len() + 1;
-            seen.mark(*next);
-            *next += 1;
-            *required += u32::from(property.required);
+            self.count(property, progress.next, filled, progress)?;
             self.colon()?;
-            let value = self.value(property.node)?;
+            let value = self.value_of(property.types, property.more, property.node)?;
             return Ok(self.builder.insert_known(object, property.token, name, value)?);
         }
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
-        let text = match scanned.plain {
-            Some((start, end)) => &self.text[start..end],
-            None => self.scratch.as_slice(),
-        };
+        let text = scanned.content(self.text, &self.scratch);
         if let Some(at) = plan.find_name(rule, properties, text) {
             let property = &properties[at];
-            seen.mark(at);
-            *next = at + 1;
-            *required += u32::from(property.required);
+            self.count(property, at, filled, progress)?;
             self.colon()?;
-            let value = self.value(property.node)?;
+            let value = self.value_of(property.types, property.more, property.node)?;
             return Ok(self.builder.insert_known(object, property.token, plan.name(property), value)?);
         }
         let mut node = rule.additional;
@@ -540,13 +712,17 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         }
         let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
-        let value = self.value(node)?;
-        for node in rest {
-            let mut checker = Checker::new(plan, self.depth);
-            if !checker.node::<_, false>(node, B::instance(&value)) || checker.exceeded().is_some() {
-                return Err(Stop::Refused);
-            }
+        if rest.is_empty() {
+            let value = self.value(node)?;
+            return Ok(self.builder.insert(object, name, value)?);
         }
+        let leads = plan.leads_to_default(node) || rest.iter().any(|node| plan.leads_to_default(*node));
+        self.open += usize::from(leads);
+        let start = self.at;
+        let value = self.value(node)?;
+        self.judge(leads, start, &value, |checker, value| {
+            rest.iter().all(|node| checker.node::<_, false>(*node, value))
+        })?;
         Ok(self.builder.insert(object, name, value)?)
     }
 
@@ -554,10 +730,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     fn free_member(&mut self, object: &mut B::Object) -> Result<(), Stop<B::Error>> {
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
-        let text = match scanned.plain {
-            Some((start, end)) => &self.text[start..end],
-            None => self.scratch.as_slice(),
-        };
+        let text = scanned.content(self.text, &self.scratch);
         let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
         let value = self.value(TRUE)?;

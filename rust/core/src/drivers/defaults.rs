@@ -21,9 +21,11 @@ pub(crate) fn applied<'a, I: Instance<'a>>(run: &mut Checker<'_>, nodes: &[NodeI
             continue;
         }
         all.push(written);
+        let behind = waiting.len();
         for check in plan.checks_of(plan.node(written)) {
             check.rule.applied(run, value, &mut |next| waiting.push(next));
         }
+        waiting[behind..].reverse();
     }
     all
 }
@@ -44,6 +46,7 @@ fn applied_with_defaults<'a, I: Instance<'a>>(
             continue;
         }
         all.push(written);
+        let behind = waiting.len();
         for check in plan.checks_of(plan.node(written)) {
             let mut leads = false;
             check.rule.in_place(&mut |next| leads |= plan.leads_to_default(next));
@@ -51,6 +54,7 @@ fn applied_with_defaults<'a, I: Instance<'a>>(
                 check.rule.applied(run, value, &mut |next| waiting.push(next));
             }
         }
+        waiting[behind..].reverse();
     }
     all
 }

@@ -65,7 +65,7 @@ impl<'r, 'p> Evaluated<'r, 'p> {
 
     /// Does a node accept the value?
     pub fn accepts<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        self.run.branch(id, value)
+        self.run.aside(id, value)
     }
 
     /// Marks what a node that accepts the value evaluated.

@@ -39,6 +39,8 @@ pub enum FaultKind {
     NumberOutOfRange,
     /// More bytes than [`crate::limits::Limits::text_length`].
     TextTooLong,
+    /// A string ends, and the value that its text is does not.
+    EncodedEnd,
 }
 
 /// What was unfinished where the text ended.
@@ -85,6 +87,7 @@ impl fmt::Display for FaultKind {
             Self::NumberTooLong => "Number with too many digits",
             Self::NumberOutOfRange => "Number out of range",
             Self::TextTooLong => "Text too long",
+            Self::EncodedEnd => "A string of JSON text ends inside a value",
         })
     }
 }

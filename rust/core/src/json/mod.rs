@@ -1,5 +1,6 @@
 //! JSON text: the resumable tokenizer for streams and the whole-text scanner for decoding (RFC 8259).
 
+mod encoded;
 mod escape;
 pub mod fault;
 pub mod faults;

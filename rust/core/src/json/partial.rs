@@ -5,6 +5,7 @@
 //! of a UTF-8 sequence, the stack of open containers. Hence any cut gives the same events, faults and offsets,
 //! except that a string's text comes in other pieces.
 
+use super::encoded::Encoded;
 use super::escape::Escape;
 use super::fault::{Fault, FaultKind, Open};
 use super::repair::{Repair, Repairs};
@@ -105,6 +106,10 @@ pub struct Tokenizer {
     pub(super) hex: [u8; 4],
     /// The text began with a code fence.
     pub(super) fenced: bool,
+    /// The string at hand, where it may be text of a value.
+    pub(super) encoded: Option<Encoded>,
+    /// The text is that of a string in another text.
+    pub(super) is_inner: bool,
     pub(super) repairs: Repairs,
 }
 
@@ -128,6 +133,8 @@ impl Tokenizer {
             quote: b'"',
             hex: [0; 4],
             fenced: false,
+            encoded: None,
+            is_inner: false,
             repairs,
         }
     }
@@ -228,7 +235,7 @@ impl Tokenizer {
     /// Inside the text of a key or string, where any character may follow.
     pub fn is_in_text(&self) -> bool {
         match self.state {
-            State::Text { .. } => true,
+            State::Text { .. } => self.takes_any(),
             State::Escape { escape, .. } => self.keeps(escape),
             _ => false,
         }
@@ -318,7 +325,10 @@ impl Tokenizer {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             at = match self.state {
-                State::Text { key } => self.text(text, at, key, sink)?,
+                State::Text { key } if self.encoded.is_none() => {
+                    self.text::<S, false>(text, at, key, sink)?
+                }
+                State::Text { key } => self.text::<S, true>(text, at, key, sink)?,
                 State::Escape { key, escape } => {
                     at + usize::from(self.escape(escape, byte, self.offset + at, key, sink)?)
                 }
@@ -411,7 +421,7 @@ impl Tokenizer {
 }
 
 #[inline]
-fn is_white(byte: u8) -> bool {
+pub(super) fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 

@@ -18,11 +18,13 @@ pub enum Repair {
     UnquotedKeys,
     /// Escapes that JSON does not know, kept with their backslash.
     UnknownEscapes,
+    /// A string of JSON text where the schema leaves no string, only the object or array that the text is.
+    DoubleEncoding,
 }
 
 impl Repair {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Fences,
         Self::SingleQuotes,
         Self::PythonLiterals,
@@ -30,6 +32,7 @@ impl Repair {
         Self::TrailingCommas,
         Self::UnquotedKeys,
         Self::UnknownEscapes,
+        Self::DoubleEncoding,
     ];
 
     /// The name users ask for it by.
@@ -42,6 +45,7 @@ impl Repair {
             Self::TrailingCommas => "trailing-commas",
             Self::UnquotedKeys => "unquoted-keys",
             Self::UnknownEscapes => "unknown-escapes",
+            Self::DoubleEncoding => "double-encoding",
         }
     }
 }
@@ -77,7 +81,7 @@ impl Repairs {
 
     /// Whether it was asked for.
     #[inline]
-    pub(super) fn asks(&self, repair: Repair) -> bool {
+    pub fn asks(&self, repair: Repair) -> bool {
         self.asked[repair as usize]
     }
 
@@ -86,9 +90,11 @@ impl Repairs {
         if !self.asks(repair) {
             return false;
         }
-        match self.made.iter_mut().find(|made| made.repair == repair) {
-            Some(made) => made.count += 1,
-            None => self.made.push(Repaired { repair, first: at, count: 1 }),
+        if let Some(made) = self.made.iter_mut().find(|made| made.repair == repair) {
+            made.count += 1;
+        } else {
+            let place = self.made.partition_point(|made| made.first <= at);
+            self.made.insert(place, Repaired { repair, first: at, count: 1 });
         }
         true
     }

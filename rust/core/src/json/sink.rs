@@ -22,6 +22,15 @@ pub enum Kind {
     Literal(Literal),
 }
 
+/// Containers that may stand somewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Containers {
+    /// `{`
+    pub object: bool,
+    /// `[`
+    pub array: bool,
+}
+
 /// The three words of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Literal {
@@ -59,6 +68,12 @@ pub trait Sink {
     fn value_begin(&mut self, _kind: Kind, _at: usize) -> Result<(), Self::Stop> {
         Ok(())
     }
+    /// A string begins at `at`, asked before [`Sink::value_begin`]: the containers that its text may be read as because
+    /// a string there is certainly wrong.
+    #[inline]
+    fn instead_of_string(&mut self, _at: usize) -> Result<Containers, Self::Stop> {
+        Ok(Containers::default())
+    }
     /// A comma stands at `at`: one more item or member must follow.
     #[inline]
     fn comma(&mut self, _at: usize) -> Result<(), Self::Stop> {
@@ -84,6 +99,13 @@ pub trait Sink {
     fn object_begin(&mut self) -> Result<(), Self::Stop>;
     /// The whole key; its closing quote ends before `end`.
     fn key(&mut self, key: &str, end: usize) -> Result<(), Self::Stop>;
+    /// A whole key without escapes arrived at once; its quotes stand around `from`.
+    #[inline]
+    fn whole_key(&mut self, key: &str, from: Range<usize>) -> Result<(), Self::Stop> {
+        let end = from.end + 1;
+        self.key_text(key, from)?;
+        self.key(key, end)
+    }
     /// The innermost object ended before `end`.
     fn object_end(&mut self, end: usize) -> Result<(), Self::Stop>;
     /// An array begins.
@@ -94,6 +116,11 @@ pub trait Sink {
     fn string_begin(&mut self) -> Result<(), Self::Stop>;
     /// A piece of the string, decoded; `from` as for [`Sink::key_text`].
     fn string_text(&mut self, piece: &str, from: Range<usize>) -> Result<(), Self::Stop>;
+    /// The same for a piece behind which more of the string stands in this push: nobody looks before that has come.
+    #[inline]
+    fn string_text_more(&mut self, piece: &str, from: Range<usize>) -> Result<(), Self::Stop> {
+        self.string_text(piece, from)
+    }
     /// The string ended; its closing quote ends before `end`.
     fn string_end(&mut self, end: usize) -> Result<(), Self::Stop>;
     /// A whole string without escapes arrived at once; its quotes stand around `from`.

@@ -4,12 +4,22 @@
 /// known to be UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub struct Scanned {
-    /// Position of the content in the text, where it has no escapes.
-    pub plain: Option<(usize, usize)>,
+    /// Position of the content in the text, where it has no escapes; else in the scratch buffer.
+    place: (usize, usize),
+    plain: bool,
     /// Is every byte ASCII?
     pub ascii: bool,
     /// Position behind the closing quote.
     pub end: usize,
+}
+
+impl Scanned {
+    /// The content.
+    #[inline]
+    pub fn content<'c>(&self, text: &'c [u8], scratch: &'c [u8]) -> &'c [u8] {
+        let (start, end) = self.place;
+        if self.plain { &text[start..end] } else { &scratch[start..end] }
+    }
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -56,11 +66,15 @@ pub fn plain_run(text: &[u8], mut at: usize) -> (usize, bool) {
 
 /// Reads the string whose content starts at `start`, behind the opening quote. None where RFC 8259 section 7 is
 /// broken, or an escape is half of a surrogate pair.
-#[inline]
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "called for every name and string; a call costs a twentieth of a text"
+)]
 pub fn scan(text: &[u8], start: usize, scratch: &mut Vec<u8>) -> Option<Scanned> {
     let (at, high) = plain_run(text, start);
     if text.get(at) == Some(&b'"') {
-        return Some(Scanned { plain: Some((start, at)), ascii: !high, end: at + 1 });
+        return Some(Scanned { place: (start, at), plain: true, ascii: !high, end: at + 1 });
     }
     escaped(text, start, at, high, scratch)
 }
@@ -96,16 +110,21 @@ const PLAIN_ESCAPES: [u8; 256] = {
 };
 
 /// A string with escapes, from `at` on, where the first one stands. Whole words are copied before they are looked at:
-/// source code has an escape every few words, and what was copied too far is written over.
+/// source code has an escape every few words, and what was copied too far is written over. The buffer keeps what other
+/// strings left in it, so that its bytes are set but once.
+#[inline(never)]
 fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut Vec<u8>) -> Option<Scanned> {
     const SLACK: usize = 16;
-    scratch.clear();
-    scratch.extend_from_slice(&text[start..at]);
-    let mut to = scratch.len();
+    const SMALLEST: usize = 128;
+    let mut to = at - start;
+    if scratch.len() < to + SLACK {
+        scratch.resize((to + SLACK) * 2 + SMALLEST, 0);
+    }
+    scratch[..to].copy_from_slice(&text[start..at]);
     let mut high = u64::from(high) << 7;
     loop {
         if scratch.len() < to + SLACK {
-            // Doubles, so that the bytes set to zero stay linear in the text.
+            // Doubles, so that the bytes set stay linear in the text.
             scratch.resize((to + SLACK) * 2, 0);
         }
         if let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
@@ -148,8 +167,7 @@ fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut V
             }
         }
     }
-    scratch.truncate(to);
-    Some(Scanned { plain: None, ascii: high == 0, end: at + 1 })
+    Some(Scanned { place: (0, to), plain: false, ascii: high == 0, end: at + 1 })
 }
 
 fn hex(text: &[u8], at: usize) -> Option<u32> {

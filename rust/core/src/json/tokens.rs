@@ -72,9 +72,13 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         let begin = self.offset + at;
-        sink.value_begin(Kind::String, begin)?;
-        self.quote = quote;
         let start = at + 1;
+        self.quote = quote;
+        if self.repairs.asks(Repair::DoubleEncoding) && self.begins_encoded(begin, sink)? {
+            self.state = State::Text { key: false };
+            return Ok(start);
+        }
+        sink.value_begin(Kind::String, begin)?;
         let end = scan::plain_run(text.as_bytes(), start, quote);
         if text.as_bytes().get(end) == Some(&quote) {
             sink.string(&text[start..end], begin + 1..self.offset + end)?;
@@ -83,7 +87,7 @@ impl Tokenizer {
         }
         sink.string_begin()?;
         self.state = State::Text { key: false };
-        self.text_from(text, start, end, false, sink)
+        self.text_from::<S, false>(text, start, end, false, sink)
     }
 
     #[inline]
@@ -107,18 +111,16 @@ impl Tokenizer {
         self.quote = quote;
         let end = scan::plain_run(text.as_bytes(), start, quote);
         if text.as_bytes().get(end) == Some(&quote) {
-            let key = &text[start..end];
-            sink.key_text(key, self.offset + start..self.offset + end)?;
-            sink.key(key, self.offset + end + 1)?;
+            sink.whole_key(&text[start..end], self.offset + start..self.offset + end)?;
             self.state = State::Colon;
             return Ok(end + 1);
         }
         self.state = State::Text { key: true };
-        self.text_from(text, start, end, true, sink)
+        self.text_from::<S, false>(text, start, end, true, sink)
     }
 
     #[inline]
-    pub(super) fn text<S: Sink>(
+    pub(super) fn text<S: Sink, const ENCODED: bool>(
         &mut self,
         text: &str,
         at: usize,
@@ -126,12 +128,13 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         let end = scan::plain_run(text.as_bytes(), at, self.quote);
-        self.text_from(text, at, end, key, sink)
+        self.text_from::<S, ENCODED>(text, at, end, key, sink)
     }
 
-    /// The plain run `at..end` of a key or string, and what stands behind it.
+    /// The plain run `at..end` of a key or string, and what stands behind it. `ENCODED`: of a string that may be text of a
+    /// value; known beforehand, so that other strings do not ask.
     #[inline]
-    fn text_from<S: Sink>(
+    fn text_from<S: Sink, const ENCODED: bool>(
         &mut self,
         text: &str,
         at: usize,
@@ -140,7 +143,8 @@ impl Tokenizer {
         sink: &mut S,
     ) -> Run<usize, S::Stop> {
         if end > at {
-            self.piece(&text[at..end], self.offset + at..self.offset + end, key, sink)?;
+            let more = text.as_bytes().get(end) == Some(&b'\\');
+            self.piece::<S, ENCODED>(&text[at..end], self.offset + at..self.offset + end, key, more, sink)?;
         }
         let place = self.offset + end;
         match text.as_bytes().get(end) {
@@ -149,25 +153,38 @@ impl Tokenizer {
                 if key {
                     self.end_key(place + 1, sink)?;
                 } else {
-                    sink.string_end(place + 1)?;
+                    if ENCODED && self.encoded.is_some() {
+                        self.encoded_end(place + 1, sink)?;
+                    } else {
+                        sink.string_end(place + 1)?;
+                    }
                     self.state = self.after_value();
                 }
             }
             Some(b'\\') => {
-                sink.escape_begin(place)?;
+                if !ENCODED || self.encoded.is_none() {
+                    sink.escape_begin(place)?;
+                }
                 if let Some(&byte) = text.as_bytes().get(end + 1)
                     && let Step::Done(character) = Escape::Backslash.step(byte, self.quote)
                 {
                     // Whole already, as nearly all are: one ASCII character.
                     let mut utf8 = [0; 4];
-                    self.piece(character.encode_utf8(&mut utf8), place..place + 2, key, sink)?;
+                    let more = text.as_bytes().get(end + 2).is_some_and(|&next| next != self.quote);
+                    self.piece::<S, ENCODED>(
+                        character.encode_utf8(&mut utf8),
+                        place..place + 2,
+                        key,
+                        more,
+                        sink,
+                    )?;
                     return Ok(end + 2);
                 }
                 self.token_start = place;
                 self.state = State::Escape { key, escape: Escape::Backslash };
             }
             Some(&control) if self.repairs.make(Repair::ControlCharacters, place) => {
-                self.piece(&text[end..=end], place..place + 1, key, sink)?;
+                self.piece::<S, ENCODED>(&text[end..=end], place..place + 1, key, false, sink)?;
                 if control == b'\n' {
                     self.new_line(end + 1);
                 }
@@ -193,25 +210,30 @@ impl Tokenizer {
         while end < bytes.len() && is_bare(bytes[end]) {
             end += 1;
         }
-        self.piece(&text[at..end], self.offset + at..self.offset + end, true, sink)?;
+        self.piece::<S, false>(&text[at..end], self.offset + at..self.offset + end, true, false, sink)?;
         if end < bytes.len() {
             self.end_key(self.offset + end, sink)?;
         }
         Ok(end)
     }
 
-    /// One decoded piece of a key or string.
+    /// One decoded piece of a key or string; `more`: some of the string stands behind it in this push.
     #[inline]
-    fn piece<S: Sink>(
+    fn piece<S: Sink, const ENCODED: bool>(
         &mut self,
         piece: &str,
         from: Range<usize>,
         key: bool,
+        more: bool,
         sink: &mut S,
     ) -> Run<(), S::Stop> {
         if key {
             self.token.push_str(piece);
             sink.key_text(piece, from)?;
+        } else if ENCODED && self.encoded.is_some() {
+            self.encoded_piece(piece, from, sink)?;
+        } else if more {
+            sink.string_text_more(piece, from)?;
         } else {
             sink.string_text(piece, from)?;
         }
@@ -235,6 +257,7 @@ impl Tokenizer {
                 }
                 self.state = State::Escape { key, escape: next };
                 if !self.keeps(next)
+                    && self.encoded.is_none()
                     && let Some(characters) = next.may_become()
                 {
                     sink.escape_narrowed(characters, place)?;
@@ -242,7 +265,8 @@ impl Tokenizer {
             }
             Step::Done(character) => {
                 let mut utf8 = [0; 4];
-                self.piece(character.encode_utf8(&mut utf8), self.token_start..place + 1, key, sink)?;
+                let from = self.token_start..place + 1;
+                self.escaped_piece(character.encode_utf8(&mut utf8), from, key, sink)?;
                 self.state = State::Text { key };
             }
             Step::Bad(FaultKind::BadEscape, 0) if self.keeps(escape) => {
@@ -269,7 +293,22 @@ impl Tokenizer {
             kept.extend(self.hex[..usize::from(digits)].iter().copied().map(char::from));
         }
         let from = self.token_start..self.token_start + kept.len();
-        self.piece(&kept, from, key, sink)
+        self.escaped_piece(&kept, from, key, sink)
+    }
+
+    /// What an escape that was cut stands for.
+    fn escaped_piece<S: Sink>(
+        &mut self,
+        piece: &str,
+        from: Range<usize>,
+        key: bool,
+        sink: &mut S,
+    ) -> Run<(), S::Stop> {
+        if self.encoded.is_some() {
+            self.piece::<S, true>(piece, from, key, false, sink)
+        } else {
+            self.piece::<S, false>(piece, from, key, false, sink)
+        }
     }
 
     /// Reads a number on from `at`; its part in this text begins at `start`.

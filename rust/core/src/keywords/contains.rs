@@ -60,7 +60,7 @@ impl Contains {
         let mut matches = 0;
         run.deeper(|run| {
             value.items(|_, item| {
-                matches += usize::from(run.branch(self.node, item));
+                matches += usize::from(run.aside(self.node, item));
                 matches < enough
             })
         });

@@ -58,7 +58,7 @@ impl If {
 
 impl Behaviour for If {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        let condition = run.branch(self.condition, value);
+        let condition = run.aside(self.condition, value);
         run.branch(self.chosen(condition).0, value)
     }
 
@@ -80,7 +80,7 @@ impl Behaviour for If {
     }
 
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        let condition = run.branch(self.condition, value);
+        let condition = run.aside(self.condition, value);
         visit(self.chosen(condition).0);
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 
 impl Behaviour for Not {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        !run.branch(self.node, value)
+        !run.aside(self.node, value)
     }
 
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {

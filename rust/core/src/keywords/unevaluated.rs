@@ -61,7 +61,7 @@ impl Behaviour for UnevaluatedItems {
         let mut found = Evaluated::new(run);
         found.siblings(self.owner, value);
         let marks = found.into_marks();
-        run.deeper(|run| value.items(|index, item| marks.has_item(index) || run.branch(self.node, item)))
+        run.deeper(|run| value.items(|index, item| marks.has_item(index) || run.aside(self.node, item)))
             .unwrap_or(false)
     }
 
@@ -108,7 +108,7 @@ impl Behaviour for UnevaluatedProperties {
         found.siblings(self.owner, value);
         let marks = found.into_marks();
         run.deeper(|run| {
-            value.members(|key, item| marks.has_member(key.text()) || run.branch(self.node, item))
+            value.members(|key, item| marks.has_member(key.text()) || run.aside(self.node, item))
         })
         .unwrap_or(false)
     }

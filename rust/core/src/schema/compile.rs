@@ -119,6 +119,11 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
     /// The documents.
     pub references: References<H::Instance>,
     targets: HashMap<(usize, ResourceId), NodeId>,
+    /// Schemas that were compiled when there were many already, for places that share them: node, and levels below it.
+    shared: HashMap<(usize, ResourceId), (NodeId, usize)>,
+    compiled: usize,
+    /// The greatest depth since the schema in hand was begun.
+    deepest: usize,
     target_order: Vec<(usize, ResourceId)>,
     resolving: Vec<(usize, ResourceId)>,
     pending: Vec<Pending<H::Instance>>,
@@ -134,6 +139,10 @@ pub struct Compiler<'h, 'a, H: Host<'a>> {
 
 /// See [`Compiler::merge_budget`].
 const MERGE_BUDGET: usize = 500_000;
+
+/// From so many object schemas on, one that stands at several places is compiled once: objects of the host that share
+/// others are small, and the schema that they spell out may not be.
+const MANY_SCHEMAS: usize = 2_000;
 
 /// Below this depth a reference's target is compiled at once, so that it can be merged; deeper, it waits its turn.
 const EAGER_DEPTH: usize = 40;
@@ -154,6 +163,9 @@ pub fn compile<'a, H: Host<'a>>(
         tables: Tables::default(),
         references: References::new(depth_limit),
         targets: HashMap::new(),
+        shared: HashMap::new(),
+        compiled: 0,
+        deepest: 0,
         target_order: Vec::new(),
         resolving: Vec::new(),
         pending: Vec::new(),
@@ -206,7 +218,23 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
                         format!("The schema is nested deeper than {} levels", self.options.limits.depth);
                     return Err(SchemaError { message, schema_path: place.pointer(), keyword: None });
                 }
+                self.compiled += 1;
+                let key = (schema.identity(), resource);
+                let may_share = self.compiled > MANY_SCHEMAS && reserved.is_none();
+                // The depth of the whole stays bounded.
+                let room = self.options.limits.depth - self.depth;
+                let known = self.shared.get(&key).filter(|(_, levels)| may_share && *levels <= room);
+                if let Some((node, levels)) = known {
+                    self.deepest = self.deepest.max(self.depth + levels);
+                    self.depth -= 1;
+                    return Ok(*node);
+                }
+                let outside = std::mem::replace(&mut self.deepest, self.depth);
                 let node = self.object_schema(place, schema, resource, reserved);
+                if let (true, Ok(node)) = (may_share, &node) {
+                    self.shared.entry(key).or_insert((*node, self.deepest.saturating_sub(self.depth)));
+                }
+                self.deepest = self.deepest.max(outside);
                 self.depth -= 1;
                 node
             }
@@ -376,6 +404,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             self.schema(&Place::root(&place), schema, resource, None)?;
             self.drain()?;
             mark.rewind(&mut self.tables);
+            self.shared.clear();
             for key in self.target_order.drain(mark.targets..) {
                 self.targets.remove(&key);
             }

@@ -349,13 +349,14 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         }
     }
 
-    /// Is there no default behind a keyword that applies in place?
+    /// Is there no default behind a keyword that applies in place, nor behind a pattern, of which several may match?
     fn are_defaults_plain(&self, reach: &[bool]) -> bool {
+        let leads = |node: NodeId| reach.get(node as usize).copied().unwrap_or(false);
         let mut plain = true;
         for check in &self.tables.checks {
-            check.rule.in_place(&mut |node| plain &= !reach.get(node as usize).copied().unwrap_or(false));
+            check.rule.in_place(&mut |node| plain &= !leads(node));
         }
-        plain
+        plain && !self.tables.objects.iter().flat_map(|rule| &rule.patterns).any(|(_, node)| leads(*node))
     }
 
     fn each_child(&self, node: &Node, visit: &mut dyn FnMut(NodeId)) {

@@ -1,7 +1,7 @@
 //! Schema resources and references: `$id`, `$anchor`, `$dynamicAnchor`, and where a `$ref` leads
 //! (2020-12 Core 8.2, 9.2). Nothing is fetched: documents come from the caller, the registry, or are built in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::compile::Host;
 use super::dialect::{Dialect, Draft};
@@ -48,6 +48,8 @@ pub struct References<I> {
     /// Dynamic anchors in the order found.
     dynamic: Vec<(ResourceId, String)>,
     indexed: Vec<usize>,
+    /// Schemas whose anchors are known, by the resource that they stand in.
+    seen: HashSet<(usize, ResourceId)>,
     /// Members of large objects that references lead through.
     members: HashMap<usize, HashMap<String, I>>,
     depth_limit: usize,
@@ -63,6 +65,7 @@ impl<'a, I: Instance<'a>> References<I> {
             anchors: HashMap::new(),
             dynamic: Vec::new(),
             indexed: Vec::new(),
+            seen: HashSet::new(),
             members: HashMap::new(),
             depth_limit,
         }
@@ -218,6 +221,9 @@ impl<'a, I: Instance<'a>> References<I> {
                 schema_path: place.clone(),
                 keyword: None,
             });
+        }
+        if !self.seen.insert((schema.identity(), inside)) {
+            return Ok(()); // one object at several places: its anchors name the first
         }
         let mut inside = inside;
         let mut dialect = self.resource(inside).dialect;

@@ -17,13 +17,16 @@ fn rule_of<'p>(x: Context<'p>, cell: &Cell) -> Option<&'p ArrayRule> {
 impl Run {
     /// Can nothing but the values of the items begun fail any more, with `promised` items at least?
     pub(super) fn array_is_settled(&self, x: Context<'_>, cell: u32, promised: usize) -> bool {
-        rule_of(x, &self.cells[cell as usize]).is_some_and(|rule| {
+        rule_of(x, &self.cells[cell as usize])
+            .is_some_and(|rule| self.array_rule_is_settled(x, rule, promised))
+    }
+
+    #[inline]
+    fn array_rule_is_settled(&self, x: Context<'_>, rule: &ArrayRule, promised: usize) -> bool {
+        rule.max == usize::MAX && promised >= rule.min && Self::is_free(x, rule.rest) && {
             let begun = self.frames.last().map_or(0, |frame| if promised > 0 { frame.count } else { 0 });
-            rule.max == usize::MAX
-                && promised >= rule.min
-                && Self::is_free(x, rule.rest)
-                && rule.prefix.iter().skip(begun).all(|node| Self::is_free(x, *node))
-        })
+            rule.prefix.iter().skip(begun).all(|node| Self::is_free(x, *node))
+        }
     }
 
     /// One more item is certain: after a comma, or with the first byte of the first item.
@@ -48,7 +51,7 @@ impl Run {
             } else if count >= rule.prefix.len() && x.plan.node(rule.rest).types == 0 && !cell.refused {
                 self.cells[index as usize].refused = true;
                 self.fail(x, index, Fault::Beyond(rule.prefix.len()), at);
-            } else if !own && self.array_is_settled(x, index, count + 1) {
+            } else if !own && self.array_rule_is_settled(x, rule, count + 1) {
                 self.own(x, index, at);
             }
         }

@@ -61,6 +61,57 @@ impl Run {
         rooms.min().unwrap_or(usize::MAX)
     }
 
+    /// Takes a whole name, closed at `at`, that the innermost object's only cell has next in its order: what nearly all
+    /// names are, once the branches of a choice are excluded. False, and nothing done, for any other.
+    #[inline]
+    pub(super) fn expected_name(&mut self, x: Context<'_>, name: &str, at: usize) -> bool {
+        let Some(frame) = self.frames.last_mut() else { return false };
+        if frame.judges_names || frame.names.is_some() || frame.end - frame.start != 1 || !self.key.is_empty()
+        {
+            return false;
+        }
+        let index = frame.start;
+        let this = &mut self.cells[index as usize];
+        let Some((rule, _)) = rule_of(x, this).filter(|_| this.looks()) else { return false };
+        let position = this.at as usize;
+        let Some(property) = x.plan.properties_of(rule).get(position).filter(|_| position < 64) else {
+            return false;
+        };
+        let is_plain = rule.max == usize::MAX && rule.patterns.is_empty() && property.declared != NONE;
+        if !is_plain
+            || property.types == 0
+            || this.bits & (1 << position) != 0
+            || !same(x.plan.name(property).as_bytes(), name.as_bytes())
+        {
+            return false;
+        }
+        this.bits |= 1 << position;
+        this.at += 1;
+        this.required += u32::from(property.required);
+        let is_free = Self::is_free(x, property.declared);
+        this.constrained += u32::from(!is_free);
+        this.refused = false;
+        let may_settle = !this.own && this.required == rule.required;
+        frame.count += 1;
+        frame.settles = false;
+        let count = frame.count;
+        self.path.truncate(frame.path_at);
+        self.path.push_str(name);
+        self.named = true;
+        if !is_free {
+            let via = Via::Known(rule.first + u32::try_from(position).unwrap_or(NONE));
+            self.next.push(Next { part: Part::Node(property.declared), parent: index, via });
+        }
+        if may_settle && self.object_is_settled(x, index, count) {
+            if is_free {
+                self.own(x, index, at);
+            } else if let Some(frame) = self.frames.last_mut() {
+                frame.settles = true;
+            }
+        }
+        true
+    }
+
     /// A comma at `at` promises one more member.
     pub(super) fn promise_member(&mut self, x: Context<'_>, at: usize) {
         let Some(frame) = self.frames.last() else { return };
@@ -303,7 +354,8 @@ impl Run {
         if !refused && rule.max != usize::MAX && count < rule.max && missing > rule.max - count - 1 {
             self.fail(x, index, Fault::Missing, at);
         }
-        if !self.cells[index as usize].own && self.object_is_settled(x, index, count + 1) {
+        let this = &self.cells[index as usize];
+        if !this.own && this.required == rule.required && self.object_is_settled(x, index, count + 1) {
             if self.next.len() == waiting {
                 self.own(x, index, at);
             } else if let Some(frame) = self.frames.last_mut() {
