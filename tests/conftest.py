@@ -66,6 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--vectors", metavar="DIR", type=Path, help="run the vector tests over this folder")
     group.addoption("--streams", metavar="DIR", type=Path, help="run the stream tests over this folder")
     group.addoption("--cases", metavar="FILE", type=Path, help="run the case tests over this file")
+    group.addoption("--soak", metavar="N", type=int, default=3_000, help="how many calls the soak test makes")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -46,6 +46,10 @@ if typing.TYPE_CHECKING:
     from toolhead.agent.model import Model, ModelRequest
     from toolhead.agent.models import Anthropic, Gemini, OpenAIChat, OpenAIResponses
     from toolhead.agent.turn import AgentResult, AgentStep, AgentTurn
+    from toolhead.background.engine import Engine
+    from toolhead.background.local import LocalEngine
+    from toolhead.background.manager import BackgroundManager
+    from toolhead.background.task import BackgroundTask
     from toolhead.hooks import (
         ErrorEvent,
         InputAvailableEvent,
@@ -84,12 +88,16 @@ _LAZY = {
     "AgentTurn": "toolhead.agent.turn",
     "Anthropic": "toolhead.agent.models",
     "ApprovalRequest": "toolhead.runs.calls",
+    "BackgroundManager": "toolhead.background.manager",
+    "BackgroundTask": "toolhead.background.task",
     "CallResult": "toolhead.runs.calls",
+    "Engine": "toolhead.background.engine",
     "ErrorEvent": "toolhead.hooks",
     "Gemini": "toolhead.agent.models",
     "InputAvailableEvent": "toolhead.hooks",
     "InputDeltaEvent": "toolhead.hooks",
     "InputStartEvent": "toolhead.hooks",
+    "LocalEngine": "toolhead.background.local",
     "MemoryStore": "toolhead.runs.store",
     "Model": "toolhead.agent.model",
     "ModelOutput": "toolhead.model_output",
@@ -128,9 +136,12 @@ __all__ = [
     "AlreadyResolvedError",
     "Anthropic",
     "ApprovalRequest",
+    "BackgroundManager",
+    "BackgroundTask",
     "CallResult",
     "Change",
     "DecodeError",
+    "Engine",
     "ErrorEvent",
     "FunctionTool",
     "Gemini",
@@ -140,6 +151,7 @@ __all__ = [
     "InputStream",
     "Issue",
     "Limits",
+    "LocalEngine",
     "MCPToolExecutionContext",
     "MCPToolProperties",
     "MemoryStore",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolhead.schema_sources import CompiledSchema
     from toolhead.tool import Tool
 
-__all__ = ["Accepted", "check_input", "entered", "execute", "execute_sync", "run", "suspended"]
+__all__ = ["Accepted", "check_input", "entered", "execute", "execute_sync", "observed_run", "run", "suspended"]
 
 _logger = logging.getLogger("toolhead")
 _R = TypeVar("_R")
@@ -155,6 +155,20 @@ async def run(
     finally:
         CURRENT_REQUEST_CONTEXT.reset(token)
     return _settled(tool._accept_output(output))
+
+
+async def observed_run(
+    tool: Tool[Any, Any],
+    value: object,
+    context: ToolExecutionContext,
+    *,
+    left_behind: Callable[[asyncio.Future[Any]], object] | None = None,
+) -> Any:
+    """`run`, in the span of the call where there are spans."""
+    if not is_configured():
+        return await run(tool, value, context, left_behind=left_behind)
+    with tool_span(tool.id, tool.description, context.tool_call_id):
+        return await run(tool, value, context, left_behind=left_behind)
 
 
 # ------------------------------------------------------------------------------------------------- steps

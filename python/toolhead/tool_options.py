@@ -24,6 +24,7 @@ __all__ = [
     "ToolAnnotations",
     "ToolBackgroundConfig",
     "body_shape",
+    "checked_background",
     "checked_options",
     "is_async_callable",
 ]
@@ -49,14 +50,28 @@ class MCPToolProperties(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolBackgroundConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether and how a call may run in the background. All times in seconds; None takes the manager's value."""
+    """Whether and how a call may run in the background. All times in seconds; None takes the manager's value.
+
+    Attributes:
+        enabled: whether calls may.
+        default_disposition: what a call does that does not ask for something else. `deferred`: the model goes on with
+            a placeholder; `awaited`: it waits for the result; `foreground`: the call is an ordinary one.
+        timeout: how long a task may run, its retries and the waits between them included; then it is `timed_out`.
+        max_retries: how many further attempts a failure may cost.
+        retry_delay: the wait before the first retry.
+        backoff: how many times as long each further wait is.
+        retry_on: `(error) -> bool`: whether a failure is worth a retry. None: every exception of the body is.
+        wait_timeout: how long an awaited call is waited for; then it is deferred.
+        on_complete: `(task) -> None`, sync or async: told of a task that completed.
+        on_failed: the same for one that failed or timed out.
+    """
 
     enabled: bool = False
     default_disposition: Literal["deferred", "awaited", "foreground"] = "deferred"
     timeout: float | None = None
     max_retries: int | None = None
-    retry_delay: float = 0.0
-    backoff: float = 1.0
+    retry_delay: float | None = None
+    backoff: float | None = None
     retry_on: Callable[[BaseException], bool] | None = None
     wait_timeout: float | None = None
     on_complete: Callable[[Any], Any] | None = None
@@ -343,28 +358,30 @@ def _mcp(given: Any) -> MCPToolProperties | None:
 
 
 def _background(given: Any) -> ToolBackgroundConfig | None:
-    if given is None:
-        return None
-    background = _struct("background", ToolBackgroundConfig, given)
-    _expect("background.enabled", background.enabled, bool)
+    return None if given is None else checked_background("background", given)
+
+
+def checked_background(option: str, given: Any) -> ToolBackgroundConfig:
+    """The configuration in `option`, complete, typed and checked. Raises as `checked_options`."""
+    background: ToolBackgroundConfig = _struct(option, ToolBackgroundConfig, given)
+    _expect(f"{option}.enabled", background.enabled, bool)
     dispositions = ("deferred", "awaited", "foreground")
     if background.default_disposition not in dispositions:
         raise ValueError(
-            f"background.default_disposition: expected one of {', '.join(dispositions)}, "
+            f"{option}.default_disposition: expected one of {', '.join(dispositions)}, "
             f"got {background.default_disposition!r}"
         )
-    for option in ("timeout", "wait_timeout"):
-        _check_seconds(f"background.{option}", getattr(background, option), none=True, zero=False)
-    for option in ("retry_delay", "backoff"):
-        _check_seconds(f"background.{option}", getattr(background, option), none=False, zero=True)
+    for name in ("timeout", "wait_timeout", "retry_delay", "backoff"):
+        zero = name in ("retry_delay", "backoff")
+        _check_seconds(f"{option}.{name}", getattr(background, name), none=True, zero=zero)
     retries = background.max_retries
     if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
-        raise ValueError(f"background.max_retries: expected a number of 0 or more, got {retries!r}")
-    for option, expected in (
+        raise ValueError(f"{option}.max_retries: expected a number of 0 or more, got {retries!r}")
+    for name, expected in (
         ("retry_on", "(error) -> bool"),
         ("on_complete", "(task) -> None"),
         ("on_failed", "(task) -> None"),
     ):
-        if getattr(background, option) is not None:
-            _check_callable(f"background.{option}", getattr(background, option), 1, expected)
+        if getattr(background, name) is not None:
+            _check_callable(f"{option}.{name}", getattr(background, name), 1, expected)
     return background

@@ -60,7 +60,10 @@ Callback = Callable[[TransformEvent], Any]
 
 
 class TargetTransform(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The callbacks of one target, by phase. Each returns JSON data to show, or None to hide."""
+    """The callbacks of one target, by phase. Each returns JSON data to show, or None to hide.
+
+    `output` is also asked about each partial output that the body writes.
+    """
 
     input: Callback | None = None
     input_delta: Callback | None = None

@@ -17,6 +17,7 @@ import pytest
 from shared_data import BINDING, read_vectors, shared_path
 from vectors.agent import agent_facts
 from vectors.auto_resume import auto_resume_facts
+from vectors.background import background_facts
 from vectors.direct import direct_facts
 from vectors.marks import ABSENT, same
 from vectors.patch import patched
@@ -51,6 +52,7 @@ AREAS: dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "agent_input_parsing": agent_facts,
     "auto_resume": auto_resume_facts,
     "result_serialisation": result_facts,
+    "background": background_facts,
 }
 ROWS = {
     "defects": "listed defects D1 to D37, also where a vector is not tagged",

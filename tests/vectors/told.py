@@ -15,7 +15,7 @@ from toolhead import ui_stream
 from toolhead.runs.chunks import Chunk, Custom
 from toolhead.transforms import wire_phase
 from vectors.direct import TOP, camel
-from vectors.ui import _error_facts
+from vectors.ui import error_facts_of
 
 # ------------------------------------------------------------------------------------------------- what is told
 
@@ -48,7 +48,7 @@ def told_chunk(chunk: Chunk) -> dict[str, Any]:
 
 def _marked(value: Any) -> Any:
     if isinstance(value, dict) and value.get("error") is True and "validationErrors" in value:
-        return {"$validation_error": _error_facts(value)}
+        return {"$validation_error": error_facts_of(value)}
     return value
 
 

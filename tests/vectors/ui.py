@@ -79,11 +79,12 @@ def _marked(part: dict[str, Any], run_id: str) -> dict[str, Any]:
         marked["data"].setdefault("resumeSchema", None)
     output = marked.get("output")
     if isinstance(output, dict) and output.get("error") is True:
-        marked["output"] = {"$validation_error": _error_facts(output)}
+        marked["output"] = {"$validation_error": error_facts_of(output)}
     return marked
 
 
-def _error_facts(told: dict[str, Any]) -> dict[str, Any]:
+def error_facts_of(told: dict[str, Any]) -> dict[str, Any]:
+    """What a vector states about a validation error that was sent as JSON."""
     head, _, block = told["message"].partition("\n\n")
     tree = told["validationErrors"]
     return {

@@ -13,14 +13,13 @@ from contextlib import aclosing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolhead.agent.auto_resume import Thread, reminder, resumable
+from toolhead.agent.auto_resume import Thread, reminder, with_resumption
 from toolhead.agent.record import TurnRecord
 from toolhead.agent.turn import AgentTurn
 from toolhead.approval import answered
 from toolhead.errors import NotSuspendedError
 from toolhead.request_context import RequestContext
-from toolhead.runs.chunks import ToolCallApproval
-from toolhead.runs.live import APPROVAL_TEXT
+from toolhead.runs import asking
 from toolhead.runs.runner import ToolRunner
 from toolhead.runs.store import MemoryStore
 
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 
     from toolhead.abort import AbortSignal
-    from toolhead.agent.model import Model
+    from toolhead.agent.model import Model, SchemaOf
     from toolhead.agent.turn import AgentResult, AgentStep
+    from toolhead.runs.background import Background, MakesBackground
     from toolhead.runs.chunks import Chunk
     from toolhead.runs.run import Run
     from toolhead.runs.runner import RunnerApproval
@@ -57,7 +57,7 @@ class Agent:
         auto_resume_suspended_tools: whether the model may resume a suspended call of the same thread when the user's
             next message answers it. Needs a `thread_id` in every turn. The model decides what the message means, so it
             is no substitute for an approval.
-        concurrency, require_approval, transform_policy, timeout, reject_early: as of `ToolRunner`.
+        concurrency, require_approval, transform_policy, timeout, reject_early, engine: as of `ToolRunner`.
 
     Raises:
         ValueError, TypeError: naming the argument and what was expected.
@@ -79,6 +79,7 @@ class Agent:
         transform_policy: TransformPolicy | Callable[[TransformEvent], Any] | None = None,
         timeout: float | None = None,
         reject_early: bool = False,
+        engine: Background | MakesBackground | None = None,
     ) -> None:
         if not callable(getattr(model, "respond", None)) or not isinstance(getattr(model, "provider", None), str):
             raise TypeError(f"model: expected a Model such as OpenAIChat(client, name), got {type(model).__name__}")
@@ -106,6 +107,7 @@ class Agent:
             store=self._store,
             timeout=timeout,
             reject_early=reject_early,
+            engine=engine,
         )
 
     @property
@@ -290,7 +292,16 @@ class Agent:
 
     @cached_property
     def _definitions(self) -> list[dict[str, Any]]:
-        return self.model.definitions(self.toolset)
+        return self._told(self._schema)
+
+    @property
+    def _schema(self) -> SchemaOf | None:
+        """What the model is told of arguments, where it is not what the tools' authors wrote."""
+        background = self._runner.background
+        return None if background is None else background.input_schema
+
+    def _told(self, schema: SchemaOf | None) -> list[dict[str, Any]]:
+        return self.model.definitions(self.toolset, schema=schema)
 
     def _thread(self, record: TurnRecord) -> Thread | None:
         """The conversation's suspended calls, where the model may resume them."""
@@ -311,7 +322,7 @@ class Agent:
         suspended = [call for call in await thread.suspended() if call.run_id != run.id]
         record.resumes = sorted({*record.resumes, *(call.record.tool_id or "" for call in suspended)})
         run.take_up, run.resumable = thread.take_up, frozenset(record.resumes)
-        turn._tools = self.model.definitions(resumable(self.toolset, suspended)) if suspended else None
+        turn._tools = self._told(with_resumption(suspended, self._schema)) if suspended else None
         turn._reminder = reminder(suspended, self.toolset) if suspended else None
 
     async def _tell(self, step: AgentStep) -> None:
@@ -348,12 +359,4 @@ def _resumed(run: Run, tool_call_id: str | None, data: Any) -> AsyncIterator[Chu
 
 
 async def _asked_again(run: Run, call_id: str) -> AsyncIterator[Chunk]:
-    call = run._state.by_id[call_id]
-    yield ToolCallApproval(
-        run_id=run.id,
-        tool_call_id=call_id,
-        tool_name=call.record.tool_name,
-        args=call.record.asked,
-        resume_schema=APPROVAL_TEXT,
-        projections=call.views.of("input", "approval"),
-    )
+    yield asking.question(run._state.by_id[call_id])

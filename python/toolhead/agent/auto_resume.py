@@ -7,7 +7,7 @@ the runs' own records; the thread only keeps which runs to look into.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -17,16 +17,15 @@ from toolhead.runs.calls import CallRecord, Outcome
 from toolhead.runs.carried import with_members
 from toolhead.runs.saved import _encoded
 from toolhead.runs.store import HEADER
-from toolhead.runs.toolset import ToolSet
-from toolhead.tool import create_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from toolhead.agent.model import SchemaOf
     from toolhead.runs.carried import Carried
     from toolhead.runs.live import LiveCall
     from toolhead.runs.store import Store
-    from toolhead.runs.toolset import AnyTool
+    from toolhead.runs.toolset import AnyTool, ToolSet
 
 
 REMINDER = """\
@@ -139,22 +138,12 @@ def reminder(suspended: Sequence[Suspended], tools: ToolSet) -> str:
     return "\n".join(lines)
 
 
-def resumable(tools: ToolSet, suspended: Sequence[Suspended]) -> ToolSet:
-    """The tools as a model is told of them that may resume `suspended`: definitions, without bodies."""
+def with_resumption(suspended: Sequence[Suspended], schema: SchemaOf | None) -> SchemaOf:
+    """What a model is told of the arguments of tools, of which some may resume `suspended`."""
     ids = {call.record.tool_id for call in suspended}
-    return ToolSet({name: _told(tool) if tool.id in ids else tool for name, tool in tools.items()})
 
+    def told(name: str, tool: AnyTool) -> Any:
+        own = tool.input_json_schema if schema is None else schema(name, tool)
+        return with_members(own) if tool.id in ids else own
 
-def _told(tool: AnyTool) -> AnyTool:
-    return create_tool(
-        id=tool.id,
-        description=tool.description,
-        input_schema=with_members(tool.input_json_schema),
-        strict=tool.strict,
-        provider_options=tool.provider_options,
-        input_examples=tool.input_examples,
-        dialect=tool.dialect,
-        registry=tool.registry,
-        formats=tool.formats,
-        limits=tool.limits,
-    )
+    return told

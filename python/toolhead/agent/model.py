@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from toolhead.providers.registry import Provider
-    from toolhead.runs.toolset import ToolSet
+    from toolhead.runs.toolset import AnyTool, ToolSet
+
+    SchemaOf = Callable[[str, AnyTool], Any]
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +40,8 @@ class Model(Protocol):
         """Whose form its messages and its responses have."""
         ...
 
-    def definitions(self, toolset: ToolSet) -> list[dict[str, Any]]:
-        """The tools in the form in which the model is told of them."""
+    def definitions(self, toolset: ToolSet, *, schema: SchemaOf | None = None) -> list[dict[str, Any]]:
+        """The tools in the form in which the model is told of them; `schema` as of `ToolSet.definitions`."""
         ...
 
     def user_message(self, text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-    from toolhead.agent.model import ModelRequest
+    from toolhead.agent.model import ModelRequest, SchemaOf
     from toolhead.providers.registry import Provider
     from toolhead.runs.toolset import ToolSet
 
@@ -56,9 +56,9 @@ class SDKModel:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 
-    def definitions(self, toolset: ToolSet) -> list[dict[str, Any]]:
+    def definitions(self, toolset: ToolSet, *, schema: SchemaOf | None = None) -> list[dict[str, Any]]:
         """See `Model.definitions`."""
-        return toolset.definitions(self.provider)
+        return toolset.definitions(self.provider, schema=schema)
 
     def user_message(self, text: str) -> dict[str, Any]:
         """See `Model.user_message`."""

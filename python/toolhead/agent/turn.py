@@ -229,7 +229,7 @@ class AgentTurn:
         request = ModelRequest(
             messages=[*record.messages, *record.added],
             tools=agent._definitions if self._tools is None else self._tools,
-            instructions=[text for text in (agent.instructions, self._reminder) if text],
+            instructions=[text for text in (agent.instructions, agent._runner.instructions, self._reminder) if text],
             stream=self._streams,
         )
         async with (
@@ -272,7 +272,8 @@ class AgentTurn:
     def _is_settled(self) -> bool:
         """Whether every call of the step has its result; one may also be worked on elsewhere."""
         calls = self._run._state.calls
-        return all(call.record.outcome is not None or call.record.server for call in calls)
+        records = [call.record for call in calls]
+        return all(record.outcome is not None or record.server or record.deferred for record in records)
 
     async def _save(self) -> None:
         if not self._is_saved:

@@ -1,7 +1,8 @@
 """The state of one call: an explicit machine, and the record that a store keeps of it.
 
 Rules: spec/api.md section 6, DESIGN.md decision 5:
-`streaming -> available -> [approval] -> running -> [suspended] -> done`, keyed by call id, every call with one result.
+`streaming -> available -> [approval] -> running -> [deferred] -> [suspended] -> done`, keyed by call id, every call
+with one result.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import msgspec
 
 from toolhead.errors import ToolError, ToolExecutionError
 
-Phase: TypeAlias = Literal["streaming", "available", "approval", "running", "suspended", "client", "done"]
-"""`client`: the tool has no body here; somebody else gives the result."""
+Phase: TypeAlias = Literal["streaming", "available", "approval", "running", "deferred", "suspended", "client", "done"]
+"""`client`: the tool has no body here; somebody else gives the result. `deferred`: the call runs in the background, and
+the model was told a placeholder."""
 
 WAITING: frozenset[str] = frozenset({"approval", "suspended", "client"})
 
@@ -22,7 +24,8 @@ NEXT: dict[str, frozenset[str]] = {
     "streaming": frozenset({"available", "suspended", "done"}),
     "available": frozenset({"approval", "running", "suspended", "client", "done"}),
     "approval": frozenset({"running", "done"}),
-    "running": frozenset({"suspended", "done"}),
+    "running": frozenset({"deferred", "suspended", "done"}),
+    "deferred": frozenset({"suspended", "done"}),
     "suspended": frozenset({"available", "running", "suspended", "done"}),
     "client": frozenset({"done"}),
     "done": frozenset(),
@@ -73,6 +76,10 @@ class CallRecord(msgspec.Struct, kw_only=True):
     approved: bool = False
     reached: Literal["available", "running"] | None = None
     """How far the call has got: a suspension before its body ran is answered by going through the checks again."""
+    task_id: str | None = None
+    """The task in the background that the call became."""
+    deferred: bool = False
+    """Whether the model was told a placeholder: nothing waits for the call any more."""
     suspend_payload: Any = None
     resume_label: Any = None
     outcome: Outcome | None = None

@@ -275,11 +275,11 @@ class ToolCallSuspended(CallChunk, frozen=True, kw_only=True):
 
 
 class ToolOutput(CallChunk, frozen=True, kw_only=True):
-    """Partial output, written by the body through `context.writer`."""
+    """Partial output, written by the body through `context.writer`; the output's transform is asked about it too."""
 
     type: ClassVar[str] = "tool-output"
     sender: ClassVar[str] = "USER"
-    fields = (Field("output", "output"), CALL_ID, TOOL_NAME)
+    fields = (Field("output", "output", "output-available"), CALL_ID, TOOL_NAME)
 
     output: Any
 
@@ -311,14 +311,26 @@ class ToolResult(CallChunk, frozen=True, kw_only=True):
     is_error: bool = False
     model_output: Mapping[str, Any] | None = None
     repairs: tuple[str, ...] = ()
+    task: Mapping[str, Any] | None = None
+    """Of a call in the background: `taskId` and `status`."""
 
     def _finish(self, payload: dict[str, Any], *, hidden: bool) -> None:
+        told: dict[str, Any] = {} if self.task is None else {"backgroundTask": dict(self.task)}
         # What the model is given derives from the output, so a view that hides the one hides the other.
         if self.model_output is not None and not hidden:
-            payload["providerMetadata"] = {"mastra": {"modelOutput": sendable(self.model_output)}}
+            told["modelOutput"] = sendable(self.model_output)
+        if told:
+            payload["providerMetadata"] = {"mastra": told}
 
-    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:  # noqa: ARG002
-        return {"toolhead": {"repairs": list(self.repairs)}} if self.repairs else {}
+    def _metadata(self, shown: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Any]:
+        # A repair names its place, and with it keys of the input.
+        return {"toolhead": {"repairs": list(self.repairs)}} if self.repairs and shown is None else {}
+
+
+class ToolResultPlaceholder(ToolResult, frozen=True, kw_only=True):
+    """What stands in for the result of a deferred call, which is told when it is there. `result` is our own text."""
+
+    fields = (ARGS, CALL_ID, TOOL_NAME, Field("result", "result"))
 
 
 class ToolError(CallChunk, frozen=True, kw_only=True):
@@ -329,6 +341,97 @@ class ToolError(CallChunk, frozen=True, kw_only=True):
 
     error: Mapping[str, Any]
     args: Any
+    task: Mapping[str, Any] | None = None
+    """As in `ToolResult`."""
+
+    def _finish(self, payload: dict[str, Any], *, hidden: bool) -> None:  # noqa: ARG002
+        if self.task is not None:
+            payload["providerMetadata"] = {"mastra": {"backgroundTask": dict(self.task)}}
+
+
+TASK_ID = Field("task_id", "taskId")
+
+
+class BackgroundTaskStarted(CallChunk, frozen=True, kw_only=True):
+    """The call runs as a task in the background, now or when there is a place for it."""
+
+    type: ClassVar[str] = "background-task-started"
+    fields: ClassVar[tuple[Field, ...]] = (TASK_ID, TOOL_NAME, CALL_ID)
+
+    task_id: str
+
+
+class BackgroundTaskResumed(BackgroundTaskStarted, frozen=True, kw_only=True):
+    """The suspended task runs again."""
+
+    type: ClassVar[str] = "background-task-resumed"
+
+
+TASK = (TASK_ID, TOOL_NAME, CALL_ID, Field("agent_id", "agentId"), Field("run_id", "runId"))
+
+
+class BackgroundTaskRunning(BackgroundTaskStarted, frozen=True, kw_only=True):
+    """An attempt at the task begins. Times are ISO 8601."""
+
+    type: ClassVar[str] = "background-task-running"
+    fields = (*TASK, Field("started_at", "startedAt"), ARGS)
+
+    agent_id: str
+    started_at: str | None
+    args: Any
+
+
+class BackgroundTaskSuspended(BackgroundTaskStarted, frozen=True, kw_only=True):
+    """The task waits to be resumed."""
+
+    type: ClassVar[str] = "background-task-suspended"
+    fields = (
+        *TASK,
+        Field("suspended_at", "suspendedAt"),
+        Field("suspend_payload", "suspendPayload", "suspend"),
+    )
+
+    agent_id: str
+    suspended_at: str | None
+    suspend_payload: Any
+
+
+class BackgroundTaskCompleted(BackgroundTaskStarted, frozen=True, kw_only=True):
+    """The task has its result."""
+
+    type: ClassVar[str] = "background-task-completed"
+    fields = (
+        *TASK,
+        Field("completed_at", "completedAt"),
+        Field("result", "result", "output-available"),
+    )
+
+    agent_id: str
+    completed_at: str | None
+    result: Any
+
+
+class BackgroundTaskFailed(BackgroundTaskStarted, frozen=True, kw_only=True):
+    """The task ended without a result; `status` is `failed`, `timed_out` or `cancelled`."""
+
+    type: ClassVar[str] = "background-task-failed"
+    fields = (
+        *TASK,
+        Field("status", "status"),
+        Field("completed_at", "completedAt"),
+        Field("error", "error", "error"),
+    )
+
+    agent_id: str
+    status: str
+    completed_at: str | None
+    error: Any
+
+
+class BackgroundTaskCancelled(BackgroundTaskFailed, frozen=True, kw_only=True):
+    """Somebody cancelled the task."""
+
+    type: ClassVar[str] = "background-task-cancelled"
 
 
 class Custom(Chunk, frozen=True, kw_only=True):

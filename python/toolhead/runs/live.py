@@ -1,23 +1,20 @@
 """One call of a run, from its first piece of text to its one result.
 
-Rules: spec/api.md section 6; behaviour document sections 11 to 15. Input, approval and body go through `toolhead.call`
-and `toolhead.approval`; this file puts hooks, chunks and the state machine around them.
+Rules: spec/api.md section 6; behaviour document sections 11 to 15. Input and body go through `toolhead.call`,
+questions through `runs.asking`; this file puts hooks, chunks and the state machine around them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from toolhead import approval, call, hooks
-from toolhead.context import AgentToolExecutionContext, ToolWriter, prepared_context
+from toolhead import call, hooks
+from toolhead.context import AgentToolExecutionContext, prepared_context
 from toolhead.errors import (
-    DecodeError,
-    NotSuspendedError,
     ToolAbortedError,
     ToolError,
     ToolExecutionError,
@@ -25,14 +22,15 @@ from toolhead.errors import (
     ValidationError,
 )
 from toolhead.model_output import map_output
-from toolhead.observe import is_configured, tool_span
 from toolhead.providers.answers import Answer, stored_form
-from toolhead.runs import carried, chunks
-from toolhead.runs.arguments import ArgumentStream
-from toolhead.runs.calls import ApprovalRequest, CallResult, Outcome, PendingCall, error_form
+from toolhead.runs import asking, carried, chunks
+from toolhead.runs.arguments import ArgumentStream, checked_arguments
+from toolhead.runs.background import placeholder
+from toolhead.runs.calls import CallResult, Outcome, error_form
+from toolhead.runs.in_background import InBackground
 from toolhead.runs.sendable import sendable
 from toolhead.runs.views import CallViews
-from toolhead.schema_sources import Refused
+from toolhead.runs.writer import RunWriter
 from toolhead.suspend import Suspension
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("toolhead")
 
-APPROVAL_TEXT = json.dumps(approval.APPROVAL_SCHEMA)
+TaskAbout: TypeAlias = "dict[str, Any] | None"
 
 
 class LiveCall:
@@ -62,15 +60,21 @@ class LiveCall:
         """Whether the call comes in one piece: no start and no delta is told."""
         self.task: asyncio.Task[None] | None = None
         self.result: CallResult | None = None
-        self.last: chunks.Chunk | None = None
-        """The chunk that ends the call's part of the step: result, error, denial, or the question it waits for."""
+        self.ends: list[chunks.Chunk] = []
+        """What ends the call's part of the step, until it is told: result, error, denial, or the question it waits for;
+        of a deferred call the placeholder, and later what comes of it."""
+        self.is_told = False
+        """Whether its part of the step was told: what comes later of a deferred call is told by itself."""
         transform = None if tool is None else tool.transform
         self.is_answered = False
         """Whether somebody's answer is being worked on."""
         self.refused_answer: ValidationError | None = None
         """Why the answer was refused: the call still waits."""
         self.views = CallViews(transform, run.runner.transform_policy, record.tool_name, record.tool_call_id)
-        self.arguments = ArgumentStream(tool, judges=not self._may_carry)
+        background = None if tool is None else run.runner.background
+        self.behind = None if background is None else InBackground(self, background)
+        beside = None if background is None else background.override_key
+        self.arguments = ArgumentStream(tool, beside, judges=not self._may_carry)
         self.carried: carried.Carried | None = None
         """What the arguments say about the resumption of another call."""
 
@@ -81,7 +85,7 @@ class LiveCall:
         if self.is_whole:
             return []
         await self._hook("on_input_start", hooks.InputStartEvent, messages=self.run.input_messages)
-        return [chunks.InputStreamingStart(**self._named, **self._origin)]
+        return [chunks.InputStreamingStart(**self.named, **self._origin)]
 
     async def delta(self, text: str) -> list[chunks.Chunk]:
         """More argument text came; an empty piece says nothing."""
@@ -93,8 +97,8 @@ class LiveCall:
         value = self.arguments.value
         messages = self.run.input_messages
         await self._hook("on_input_delta", hooks.InputDeltaEvent, input_text_delta=text, value=value, messages=messages)
-        projections = await self.views.delta(text)
-        made = [chunks.ToolCallDelta(**self._named, args_text_delta=text, value=value, projections=projections)]
+        projections = await self.views.once("input_delta", {"input_text_delta": text})
+        made = [chunks.ToolCallDelta(**self.named, args_text_delta=text, value=value, projections=projections)]
         return [*made, await self._rejected()] if is_verdict else [*made]
 
     async def _rejected(self) -> chunks.Chunk:
@@ -102,7 +106,7 @@ class LiveCall:
         told = tuple({"pointer": i.pointer, "keyword": i.keyword, "message": i.message} for i in issues)
         await self.views.add("error", {"error": {"name": "ValidationError", "issues": told}})
         offset = issues[0].offset or 0
-        return chunks.ToolInputRejected(**self._named, offset=offset, issues=told, projections=self.views.of("error"))
+        return chunks.ToolInputRejected(**self.named, offset=offset, issues=told, projections=self.views.of("error"))
 
     async def completed(self, *, cut_off: bool, replacement: str | None) -> list[chunks.Chunk]:
         """No more text will come."""
@@ -112,9 +116,9 @@ class LiveCall:
         await self.views.add("input", {"input": args})
         text = self.record.args_text
         whole = chunks.ToolCall(
-            **self._named, **self._origin, args=args, args_text=text, projections=self.views.of("input")
+            **self.named, **self._origin, args=args, args_text=text, projections=self.views.of("input")
         )
-        return [whole] if self.is_whole else [chunks.InputStreamingEnd(**self._named), whole]
+        return [whole] if self.is_whole else [chunks.InputStreamingEnd(**self.named), whole]
 
     # ----------------------------------------------------------------------------------------- its own life
 
@@ -128,7 +132,7 @@ class LiveCall:
         except Exception as error:
             # Not the body's doing, which is a result: a fault of this library or of a schema's owner.
             _logger.exception("the call %s of the tool '%s' failed", self.record.tool_call_id, self.record.tool_name)
-            await self._broke(error, "call")
+            await self.broke(error, "call")
         finally:
             self.post(self)
 
@@ -137,9 +141,9 @@ class LiveCall:
         if tool is None:
             names = ", ".join(self.run.runner.toolset) or "none"
             message = f"The tool {record.called!r} does not exist. Available tools: {names}"
-            await self._failed(ToolNotFoundError(message, tool_call_id=record.tool_call_id))
+            await self.failed(ToolNotFoundError(message, tool_call_id=record.tool_call_id))
             return
-        record.digest = self._digest(tool)
+        record.digest = asking.digest(tool, record)
         await self._begin(tool, {})
 
     async def _begin(self, tool: AnyTool, members: dict[str, Any]) -> None:
@@ -148,7 +152,7 @@ class LiveCall:
         try:
             checked = self._checked_input(tool)
             if isinstance(checked, ValidationError):
-                await self._refused(checked)
+                await self.refused(checked)
                 return
             if record.phase in ("streaming", "suspended") and record.reached != "running":
                 record.advance("available")
@@ -164,14 +168,14 @@ class LiveCall:
                 record.advance("client")
                 return
             is_decided = record.approved or record.reached == "running"
-            needed = False if is_decided else await self._needs_approval(tool, checked.value, members)
+            needed = False if is_decided else await asking.needs_approval(self, tool, checked.value, members)
         except Suspension as suspension:
-            await self._suspended(tool, suspension)
+            await self.suspended(tool, suspension)
             return
         if isinstance(needed, ValidationError):
             await self._refused_inside(needed, is_resumed="resume_data" in members)
         elif needed:
-            await self._ask(checked.value)
+            await asking.ask(self, checked.value)
         else:
             await self._execute(tool, checked, members if record.reached == "running" else {})
 
@@ -196,49 +200,15 @@ class LiveCall:
         finally:
             self.post(self)
 
-    async def declined(self, reason: str | None) -> None:
-        """A person said no; `reason` is what the model is told."""
-        reason = reason if reason is not None and reason.strip() else approval.DEFAULT_REASON
-        args = self.record.args
-        await self.views.add("input", {"input": args})
-        await self.views.add("approval", {"input": args})
-        self._end(
-            CallResult(**self._about, status="denied"),
-            Outcome(status="denied", result=reason, message=reason),
-            chunks.ToolOutputDenied(
-                **self._named, args=args, reason=reason, projections=self.views.of("input", "approval")
-            ),
-        )
-
     def begin_answer(self, post: Callable[[Any], None]) -> None:
         """Somebody's answer begins to be worked on; what happens goes to `post`."""
-        self.is_answered, self.last, self.refused_answer, self.post = True, None, None, post
+        self.is_answered, self.refused_answer, self.post = True, None, post
+        self.ends.clear()
 
-    def check_digest(self) -> None:
-        """An answer holds for the tool, call and arguments that were asked about. Raises `NotSuspendedError`."""
-        if self.tool is None or self.record.digest != self._digest(self.tool):
-            text = "The tool or the arguments of the call are not those that the question was about"
-            raise NotSuspendedError(text, tool_id=self.record.tool_id, tool_call_id=self.record.tool_call_id)
-
-    def _digest(self, tool: AnyTool) -> str:
-        return approval.call_digest(tool.id, self.record.tool_call_id, self.record.args_text)
-
-    async def restored(self) -> None:
-        """The call was read from a store: what is known of it is made anew."""
-        record = self.record
-        if record.outcome is not None:
-            status, result = record.outcome.status, record.outcome.result
-            error = None if status in ("ok", "denied") else ToolError(record.outcome.message, **self._where)
-            output = result if status == "ok" else None
-            answer = record.outcome.answer()
-            self.result = CallResult(**self._about, status=status, output=output, error=error, answer=answer)
-        elif record.is_waiting:
-            payload = {"input": record.args}
-            await self.views.add("input", payload)
-            if record.phase == "approval":
-                await self.views.add("approval", {"input": record.asked})
-            elif record.phase == "suspended":
-                await self.views.add("suspend", {**payload, "suspend_payload": record.suspend_payload})
+    def take_ends(self) -> list[chunks.Chunk]:
+        """What ends its part of the step, to be told now."""
+        taken, self.ends, self.is_told = self.ends, [], True
+        return taken
 
     def validate_output(self, output: Any) -> Any:
         """The output that somebody else gives, as the tool's schema accepts it. Raises `ValidationError`."""
@@ -247,107 +217,88 @@ class LiveCall:
 
     async def provided(self, output: Any) -> None:
         """Somebody else ran the tool: `output` was accepted by its schema."""
-        await self._succeeded(output, ())
+        await self.succeeded(output, ())
 
     async def interrupted(self, error: ToolError, text: str | None) -> None:
         """The step ends before the call has a result: this is it. `text`: the argument text that was read."""
-        if self.record.phase != "done" and not self.record.is_waiting and not self.record.server:
+        if self.record.phase not in ("deferred", "done") and not self.record.is_waiting and not self.record.server:
             self.record.args_text = self.record.args_text or text or self.arguments.text
-            await self._failed(error)
+            await self.failed(error)
 
     async def answer_early(self) -> None:
         """The arguments can no longer become valid: the result is that, before the model has written the rest."""
         assert self.tool is not None  # noqa: S101  only a tool's schema rejects
         self.record.args_text = self.arguments.text
-        await self._refused(ValidationError(self.arguments.rejection, phase="input", tool_id=self.tool.id))
+        await self.refused(ValidationError(self.arguments.rejection, phase="input", tool_id=self.tool.id))
 
     # ------------------------------------------------------------------------------------------------ steps
 
     def _checked_input(self, tool: AnyTool) -> call.Accepted | ValidationError:
         text = self.record.args_text
-        if self.record.cut_off and not text.strip():
-            return self._cut_off(tool)
-        if self._may_carry:
+        if self._may_carry and (text.strip() or not self.record.cut_off):
             text, self.carried = carried.split(text)
-        checked = call.check_input(tool, text if text.strip() else "{}", is_text=True)
-        cause = checked.__cause__ if isinstance(checked, ValidationError) else None
-        if isinstance(cause, DecodeError) and cause.is_incomplete:
-            error = self._cut_off(tool)
-            error.__cause__ = cause
-            return error
-        return checked
-
-    def _cut_off(self, tool: AnyTool) -> ValidationError:
-        text = "The arguments were cut off before they were complete"
-        issues = Refused.one((), text, keyword="json").issues
-        return ValidationError(issues, phase="input", tool_id=tool.id, value=self.record.args_text)
-
-    async def _needs_approval(self, tool: AnyTool, value: Any, members: dict[str, Any]) -> bool | ValidationError:
-        """A tool's predicate decides alone; else the tool's flag or the runner's.
-
-        A request context that its schema refuses is told before anybody is asked.
-        """
-        own, general = tool.require_approval, self.run.runner.require_approval
-        if not (callable(own) or own or general):
-            return False
-        context = call.entered(tool, prepared_context(self._members(members)))
-        if isinstance(context, ValidationError):
-            return context
-        if callable(own) or own:
-            return await approval.needs_approval(tool.id, own, value, context)
-        if callable(general):
-            request = ApprovalRequest(self.record.tool_name, self.record.tool_call_id)
-            return await approval.needs_approval(tool.id, lambda i, c: general(request.of(i, c)), value, context)
-        return bool(general)
-
-    async def _ask(self, value: Any) -> None:
-        self.record.advance("approval")
-        args = self.record.asked = sendable(value)
-        await self.views.add("approval", {"input": args})
-        self.last = chunks.ToolCallApproval(
-            **self._named, args=args, resume_schema=APPROVAL_TEXT, projections=self.views.of("input", "approval")
-        )
+        planned = text if self.behind is None else self.behind.planned(tool, text)
+        if isinstance(planned, ValidationError):
+            return planned
+        return checked_arguments(tool, planned, cut_off=self.record.cut_off)
 
     async def _execute(self, tool: AnyTool, checked: call.Accepted, members: dict[str, Any]) -> None:
         self.record.advance("running")
         self.record.reached = "running"
         is_resumed = "resume_data" in members
+        if self.carried is not None and not is_resumed:
+            taken = await self._take_up(tool, self.carried)
+            if taken is None:
+                return
+            members = {**members, **taken}
+        if self.behind is not None and await self.behind.takes(tool, checked, members):
+            return
         try:
-            if self.carried is not None and self.run.take_up is not None and not is_resumed:
-                if (refused := await self.run.take_up(self, self.carried)) is not None:
-                    await self._refused(refused)
-                    return
-                members = {**members, "resume_data": self.carried.data}
-            context = call.with_repairs(prepared_context(self._members(members)), checked.repairs)
+            context = call.with_repairs(prepared_context(self.members(members)), checked.repairs)
             async with self.run.slot() as left_behind:
                 if self.run.signal.aborted:
                     raise ToolAbortedError("The run was aborted", tool_id=tool.id, phase="execute")  # noqa: TRY301
-                if is_configured():
-                    with tool_span(tool.id, tool.description, self.record.tool_call_id):
-                        output = await call.run(tool, checked.value, context, left_behind=left_behind)
-                else:
-                    output = await call.run(tool, checked.value, context, left_behind=left_behind)
+                output = await call.observed_run(tool, checked.value, context, left_behind=left_behind)
         except Suspension as suspension:
-            await self._suspended(tool, suspension)
+            await self.suspended(tool, suspension)
         except ToolError as error:
-            await self._failed(error)
+            await self.failed(error)
         except Exception as error:  # noqa: BLE001  whatever a body raises is this call's result and nobody else's
-            await self._broke(error, "execute")
+            await self.broke(error, "execute")
         else:
             if isinstance(output, ValidationError):
                 await self._refused_inside(output, is_resumed=is_resumed)
             else:
-                await self._succeeded(output, checked.repairs)
+                await self.succeeded(output, checked.repairs)
+
+    async def _take_up(self, tool: AnyTool, said: carried.Carried) -> dict[str, Any] | None:
+        """What the arguments bring to the body when they resume another call; None where the call ended on that."""
+        if self.run.take_up is None:
+            return {}
+        try:
+            refused = await self.run.take_up(self, said)
+        except Suspension as suspension:
+            await self.suspended(tool, suspension)
+        except ToolError as error:
+            await self.failed(error)
+        except Exception as error:  # noqa: BLE001  the store's or a schema's fault is this call's result
+            await self.broke(error, "resume")
+        else:
+            if refused is None:
+                return {"resume_data": said.data}
+            await self.refused(refused)
+        return None
 
     async def _refused_inside(self, error: ValidationError, *, is_resumed: bool) -> None:
         """A schema refused something after the input."""
         if error.phase == "resume" and is_resumed:  # the suspension stays open: somebody may answer again
             self.record.advance("suspended")
-            self.refused_answer = self._named_error(error)
+            self.refused_answer = self.named_error(error)
         else:
-            await self._refused(error)
+            await self.refused(error)
 
-    async def _suspended(self, tool: AnyTool, suspension: Suspension) -> None:
+    async def suspended(self, tool: AnyTool, suspension: Suspension) -> None:
+        """The call waits to be resumed."""
         record = self.record
         args = record.args
         record.advance("suspended")
@@ -361,54 +312,65 @@ class LiveCall:
             messages=self.run.input_messages,
         )
         await self.views.add("suspend", {"input": args, "suspend_payload": suspension.payload})
-        error = None if suspension.error is None else self._named_error(suspension.error).to_dict()
+        error = None if suspension.error is None else self.named_error(suspension.error).to_dict()
         if error is not None:
             await self.views.add("error", {"input": args, "error": error})
-        self.last = chunks.ToolCallSuspended(
-            **self._named,
-            suspend_payload=suspension.payload,
-            args=args,
-            resume_schema=_schema_text(tool, "resume_schema"),
-            resume_label=record.resume_label,
-            error=error,
-            projections=self.views.of("input", "suspend", *(("error",) if error is not None else ())),
+        self.ends.append(
+            chunks.ToolCallSuspended(
+                **self.named,
+                suspend_payload=suspension.payload,
+                args=args,
+                resume_schema=asking.resume_schema_text(tool),
+                resume_label=record.resume_label,
+                error=error,
+                projections=self.views.of("input", "suspend", *(("error",) if error is not None else ())),
+            )
         )
 
-    async def _succeeded(self, output: Any, repairs: tuple[str, ...]) -> None:
+    async def succeeded(self, output: Any, repairs: tuple[str, ...], *, task: TaskAbout = None) -> None:
+        """The call has its output. `task`: id and status of its task in the background, told with the result."""
         tool, args = self.tool, self.record.args
         assert tool is not None  # noqa: S101  only a tool has an output
         await self._hook("on_output", hooks.OutputEvent, tool_name=self.record.tool_name, output=output)
         mapped = await map_output(tool.id, tool.to_model_output, output)
         model_output = None if mapped is None else stored_form(sendable(mapped))
         await self.views.add("output", {"input": args, "output": output})
-        self._end(
-            CallResult(**self._about, status="ok", output=output, repairs=repairs),
+        self.end(
+            CallResult(**self.about, status="ok", output=output, repairs=repairs),
             Outcome(status="ok", result=sendable(output), model_output=model_output),
             chunks.ToolResult(
-                **self._named,
+                **self.named,
                 args=args,
                 result=output,
                 model_output=model_output,
                 repairs=repairs,
+                task=task,
                 projections=self.views.of("input", "output"),
             ),
         )
 
-    async def _refused(self, error: ValidationError) -> None:
-        error = self._named_error(error)
+    async def refused(self, error: ValidationError, *, task: TaskAbout = None) -> None:
+        """The call's data is invalid."""
+        error = self.named_error(error)
         args, told = self.record.args, error.to_dict()
         await self._error_hook(error)
         await self.views.add("input", {"input": args})
         await self.views.add("output", {"input": args, "output": told})
-        self._end(
-            CallResult(**self._about, status="invalid", error=error),
+        self.end(
+            CallResult(**self.about, status="invalid", error=error),
             Outcome(status="invalid", result=told, message=error.message),
             chunks.ToolResult(
-                **self._named, args=args, result=told, is_error=True, projections=self.views.of("input", "output")
+                **self.named,
+                args=args,
+                result=told,
+                is_error=True,
+                task=task,
+                projections=self.views.of("input", "output"),
             ),
         )
 
-    async def _broke(self, error: Exception, phase: str) -> None:
+    async def broke(self, error: Exception, phase: str) -> None:
+        """The body raised, or something else that is no `ToolError`."""
         failure = ToolExecutionError(
             str(error) or type(error).__name__,
             tool_id=self.record.tool_id,
@@ -416,62 +378,54 @@ class LiveCall:
             phase=phase,
         )
         failure.__cause__ = error
-        await self._failed(failure)
+        await self.failed(failure)
 
-    async def _failed(self, error: ToolError) -> None:
-        args, told = self.record.args, error_form(error)
+    async def failed(self, error: ToolError, *, told: dict[str, Any] | None = None, task: TaskAbout = None) -> None:
+        """The call went wrong; `told`: what is told of the error, where that is not all of it."""
+        args, told = self.record.args, told or error_form(error)
         await self._error_hook(error.__cause__ if isinstance(error, ToolExecutionError) and error.__cause__ else error)
         await self.views.add("input", {"input": args})
         await self.views.add("error", {"input": args, "error": {"name": told["name"], "message": told["message"]}})
-        self._end(
-            CallResult(**self._about, status="error", error=error),
+        self.end(
+            CallResult(**self.about, status="error", error=error),
             Outcome(status="error", result=told, message=told["message"]),
-            chunks.ToolError(**self._named, error=told, args=args, projections=self.views.of("input", "error")),
+            chunks.ToolError(
+                **self.named, error=told, args=args, task=task, projections=self.views.of("input", "error")
+            ),
         )
 
     async def _aborted(self) -> None:
-        if self.record.phase != "done" and not self.record.is_waiting:
+        if self.record.phase not in ("deferred", "done") and not self.record.is_waiting:
             error = ToolAbortedError("The run was stopped before the call ended", tool_call_id=self.record.tool_call_id)
-            await self._failed(error)
+            await self.failed(error)
 
-    def _end(self, result: CallResult, outcome: Outcome, chunk: chunks.Chunk) -> None:
+    def end(self, result: CallResult, outcome: Outcome, chunk: chunks.Chunk) -> None:
+        """The call has its one result, told by `chunk`."""
         self.record.advance("done")
         self.record.outcome = outcome
         self.result = msgspec.structs.replace(result, answer=outcome.answer())
-        self.last = chunk
+        self.ends.append(chunk)
 
     # ---------------------------------------------------------------------------------------------- members
 
-    def pending(self) -> PendingCall:
-        """The question that the call waits for, as a display sees it."""
-        record = self.record
-        if record.phase == "approval":
-            asked = self.views.shown("display", ("approval", "input"), record.asked)
-            return PendingCall(**self._about, kind="approval", args=asked, resume_schema=APPROVAL_TEXT)
-        args = self.views.shown("display", ("input",), record.args)
-        if record.phase == "client":
-            return PendingCall(**self._about, kind="client", args=args)
-        payload = self.views.shown("display", ("suspend",), record.suspend_payload)
-        schema = None if self.tool is None else _schema_text(self.tool, "resume_schema")
-        return PendingCall(**self._about, kind="suspended", args=args, payload=payload, resume_schema=schema)
-
-    def _members(self, more: dict[str, Any]) -> dict[str, Any]:
+    def members(self, more: dict[str, Any], *, in_background: bool = False) -> dict[str, Any]:
         """The members of the context that the body sees."""
         run, call_id = self.run, self.record.tool_call_id
-        agent = AgentToolExecutionContext(messages=run.input_messages, tool_call_id=call_id, **run.agent)
+        agent = AgentToolExecutionContext(
+            messages=run.input_messages, tool_call_id=call_id, is_background_task=in_background, **run.agent
+        )
         members: dict[str, Any] = {
             "request_context": run.request_context,
             "agent": agent,
             "tool_call_id": call_id,
-            "writer": _Writer(self),
+            "writer": RunWriter(self),
             "idempotency_key": f"{run.id}:{call_id}",
-            **more,
         }
         if run.abort_signal is not None:
             members["abort_signal"] = run.abort_signal
-        return members
+        return members | more
 
-    def _named_error(self, error: ValidationError) -> ValidationError:
+    def named_error(self, error: ValidationError) -> ValidationError:
         """The model knows the tool by the name it was given, and its arguments as data."""
         if self.tool is None or error.phase not in ("input", "resume", "suspend"):
             return error
@@ -510,50 +464,28 @@ class LiveCall:
     def answer(self) -> Answer:
         """What the model is given."""
         record = self.record
-        assert record.outcome is not None  # noqa: S101  asked of calls that have their result
-        return Answer(
-            self.provider_id, record.provider_id is not None, record.called, record.kind, record.outcome.answer()
-        )
+        if record.outcome is not None:
+            told = record.outcome.answer()
+        else:
+            assert record.task_id is not None  # noqa: S101  asked of calls that have a result or are deferred
+            told = {"type": "text", "value": placeholder(record.task_id)}
+        return Answer(self.provider_id, record.provider_id is not None, record.called, record.kind, told)
 
     @property
     def _where(self) -> dict[str, Any]:
         return {"tool_id": self.record.tool_id, "tool_call_id": self.record.tool_call_id}
 
     @property
-    def _about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
+        """Which call it is."""
         return {"tool_call_id": self.record.tool_call_id, "tool_name": self.record.tool_name}
 
     @property
-    def _named(self) -> dict[str, Any]:
-        return {"run_id": self.run.id, **self._about}
+    def named(self) -> dict[str, Any]:
+        """The members of every chunk about the call."""
+        return {"run_id": self.run.id, **self.about}
 
     @property
     def _origin(self) -> dict[str, Any]:
         title = None if self.tool is None else self.tool.title
         return {"title": title, "provider_executed": self.record.server or None}
-
-    def write(self, output: Any) -> None:
-        """Sends partial output of the body."""
-        self.post(chunks.ToolOutput(**self._named, output=output))
-
-    def send(self, chunk: Any) -> None:
-        """Sends a chunk of the body's own."""
-        self.post(chunks.Custom(run_id=self.run.id, chunk=chunk))
-
-
-class _Writer(ToolWriter):
-    """Sends partial output to who reads the run."""
-
-    def __init__(self, live: LiveCall) -> None:
-        self._live = live
-
-    async def write(self, output: object) -> None:
-        self._live.write(output)
-
-    async def custom(self, chunk: object) -> None:
-        self._live.send(chunk)
-
-
-def _schema_text(tool: AnyTool, option: str) -> str | None:
-    schema = tool._schemas.get(option)
-    return None if schema is None else json.dumps(schema.json_schema)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from toolhead.abort import AbortSignal
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolNotFoundError
 from toolhead.providers.registry import adapter, reader_for
-from toolhead.runs.chunks import Chunk
+from toolhead.runs import asking
+from toolhead.runs.chunks import BackgroundTaskRunning, Chunk
 from toolhead.runs.live import LiveCall
+from toolhead.runs.restored import restore
 from toolhead.runs.saved import Saved
-from toolhead.runs.state import RunState
+from toolhead.runs.state import ReadStep, RunState
 from toolhead.runs.step import Step, finish
 from toolhead.runs.transcript import invocation
 
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from toolhead.errors import ValidationError
     from toolhead.providers.registry import Provider
     from toolhead.request_context import RequestContext
-    from toolhead.runs.calls import CallResult, PendingCall
+    from toolhead.runs.background import TaskHandle
+    from toolhead.runs.calls import CallRecord, CallResult, PendingCall
     from toolhead.runs.carried import Carried
+    from toolhead.runs.chunks import CallChunk
     from toolhead.runs.runner import ToolRunner
 
 TakeUp: TypeAlias = "Callable[[LiveCall, Carried], Awaitable[ValidationError | None]]"
@@ -84,16 +88,28 @@ class Run:
 
     @property
     def pending(self) -> tuple[PendingCall, ...]:
-        """The calls that wait for an answer, in their display form."""
-        return tuple(call.pending() for call in self._state.waiting)
+        """The calls that wait for an answer, in their display form; those that run in the background last."""
+        return tuple(asking.pending(call) for call in (*self._state.waiting, *self._state.waiting_behind))
+
+    @property
+    def tasks(self) -> tuple[TaskHandle, ...]:
+        """The tasks that calls of this run became in the background, in call order."""
+        behind = (call.behind for call in self._state.by_id.values())
+        return tuple(part.task for part in behind if part is not None and part.task is not None)
 
     @property
     def results(self) -> tuple[CallResult, ...]:
         """The results of the latest step, in call order."""
         return tuple(call.result for call in self._state.calls if call.result is not None)
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self, *, every_step: bool = False) -> list[dict[str, Any]]:
         """What the latest step adds to the conversation, in the provider's own form: the assistant's part, the results.
+
+        A deferred call that has no result yet is answered by a placeholder, which names its task.
+
+        Args:
+            every_step: whether to give what all steps add that this object has read: with the results that calls in
+                the background have got since, in place of their placeholders.
 
         Raises:
             RuntimeError: calls of the step still wait for an answer, or nothing was read yet.
@@ -104,8 +120,11 @@ class Run:
         if state.is_working:
             raise RuntimeError("The run's step is not at its end")
         self._refuse_waiting()
-        answers = [call.answer for call in state.calls if call.record.outcome is not None]
-        return [*state.assistant, *adapter(state.provider).answers(answers)]
+        messages: list[dict[str, Any]] = []
+        for provider, assistant, calls in state.steps if every_step else state.steps[-1:]:
+            answers = [call.answer for call in calls if call.record.outcome is not None or call.record.deferred]
+            messages += [*assistant, *adapter(provider).answers(answers)]
+        return messages
 
     def _refuse_waiting(self) -> None:
         if waiting := [call.record.tool_call_id for call in self._state.waiting]:
@@ -146,7 +165,7 @@ class Run:
 
     def decline(self, tool_call_id: str, reason: str | None = None) -> AsyncIterator[Chunk]:
         """Answers a call that waits for approval with `reason`, without running it. Raises as `approve`."""
-        return self._answer(self._waiting(tool_call_id, "approval"), lambda call: call.declined(reason))
+        return self._answer(self._waiting(tool_call_id, "approval"), lambda call: asking.decline(call, reason))
 
     def resume(self, tool_call_id: str, data: Any) -> AsyncIterator[Chunk]:
         """Runs a suspended call again with resume data.
@@ -185,11 +204,12 @@ class Run:
 
     async def _answer(self, call: LiveCall, answer: Callable[[LiveCall], Awaitable[None]]) -> AsyncIterator[Chunk]:
         self._waiting(call.record.tool_call_id, call.record.phase)  # somebody else may have been faster
+        is_behind = call.record.deferred  # the conversation does not wait for this answer
         inbox: asyncio.Queue[Any] = asyncio.Queue()
         call.begin_answer(inbox.put_nowait)
         try:
             await self._saved.claim(call)
-            call.check_digest()
+            asking.check_digest(call)
         except BaseException:
             call.is_answered = False
             raise
@@ -208,10 +228,56 @@ class Run:
             await self._saved.call(call)
         if call.refused_answer is not None:
             raise call.refused_answer
-        if call.last is not None:
-            yield call.last
-        if not self._state.waiting and not self._state.is_working:
+        for end in call.take_ends():
+            yield end
+        if not self._state.waiting and not self._state.is_working and not is_behind:
             yield finish(self.id, self._state)
+
+    async def until_idle(self) -> AsyncIterator[Chunk]:
+        """Tells what becomes of the run's tasks in the background, until none of them works any more.
+
+        Yields `background-task-*` chunks, those of before first. What they tell is not told again by the next step;
+        `messages(every_step=True)` has the results.
+        """
+        state = self._state
+        while True:
+            state.changed.clear()
+            while state.task_news:
+                chunk = state.task_news.pop(0)
+                if not isinstance(chunk, BackgroundTaskRunning):
+                    state.news = [new for new in state.news if new.tool_call_id != chunk.tool_call_id]
+                yield chunk
+            if state.is_idle:
+                return
+            await state.changed.wait()
+
+    def task_of_twin(self, record: CallRecord) -> str | None:
+        """The task that an earlier call became which was this one: the same call is not started twice.
+
+        A model that was told to wait may ask again, with the same id and arguments.
+        """
+        for call in self._state.by_id.values():
+            twin = call.record
+            if twin.task_id is not None and twin.provider_id is not None and twin is not record:
+                told = (twin.provider_id, twin.called, twin.args_text)
+                if told == (record.provider_id, record.called, record.args_text):
+                    return twin.task_id
+        return None
+
+    async def late(self, call: LiveCall) -> None:
+        """Something came of a deferred call: it is written, then told."""
+        await self._saved.late(call)
+        if call.is_told:
+            for chunk in call.take_ends():
+                self._state.tell(cast("CallChunk", chunk))
+
+    def tell_now(self, item: object) -> None:
+        """Something that matters only while it happens."""
+        self._state.tell_now(item)
+
+    def tell_task(self, chunk: CallChunk) -> None:
+        """Something became of a task."""
+        self._state.tell_task(chunk)
 
     async def read(self) -> None:
         """Reads the run from its store. Raises `RunNotFoundError`; `ToolNotFoundError` when a tool of it is gone."""
@@ -224,8 +290,9 @@ class Run:
             if found is None and record.is_waiting:
                 raise ToolNotFoundError(f"The tool {record.tool_name!r} of a call that waits is gone", tool_call_id=key)
             call = state.by_id[key] = LiveCall(self, record, None if found is None else found[1], _nobody)
-            await call.restored()
+            await restore(call)
         state.calls = [state.by_id[key] for key in header.calls]
+        state.steps = [ReadStep(header.provider, state.assistant, state.calls)]
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], object]]:

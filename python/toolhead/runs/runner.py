@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolhead.abort import AbortSignal
 from toolhead.request_context import RequestContext
+from toolhead.runs.background import background_of
 from toolhead.runs.run import Run
 from toolhead.runs.step import new_id
 from toolhead.runs.toolset import AnyTool, ToolSet
@@ -17,6 +18,8 @@ from toolhead.transforms import TransformPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from toolhead.providers.registry import Provider
+    from toolhead.runs.background import Background, MakesBackground
     from toolhead.runs.calls import ApprovalRequest
     from toolhead.runs.store import Store
     from toolhead.transforms import TransformEvent
@@ -34,8 +37,11 @@ class ToolRunner:
             async. A tool's own function decides alone; a tool's own flag adds to this.
         transform_policy: one function for all payloads, or a `TransformPolicy`, asked before the tools' own transforms.
         store: where the runs are kept, for `load`.
-        timeout: seconds for the bodies of tools that have no `timeout` of their own.
+        timeout: seconds for the bodies of tools that have no `timeout` of their own. A call in the background has the
+            time that its `background` says.
         reject_early: whether a call is answered as soon as its arguments can no longer become valid.
+        engine: who runs calls in the background: a `BackgroundManager`, or a `LocalEngine` for one with its defaults.
+            None: every call is an ordinary one, whatever its tool's `background` says.
 
     Raises:
         ValueError, TypeError: naming the argument and what was expected.
@@ -51,6 +57,7 @@ class ToolRunner:
         store: Store | None = None,
         timeout: float | None = None,
         reject_early: bool = False,
+        engine: Background | MakesBackground | None = None,
     ) -> None:
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
             raise ValueError(f"concurrency: expected a whole number of at least 1, got {concurrency!r}")
@@ -62,17 +69,13 @@ class ToolRunner:
             transform_policy = TransformPolicy(transform_policy)
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or timeout <= 0):
             raise ValueError(f"timeout: expected a number of seconds above 0, got {timeout!r}")
-        tools = ToolSet(toolset)
-        if timeout is not None:
-            tools = ToolSet(
-                {
-                    name: tool.replace(timeout=timeout) if tool.can_execute and tool.timeout is None else tool
-                    for name, tool in tools.items()
-                }
-            )
+        given = ToolSet(toolset)
+        tools = given if timeout is None else ToolSet({name: _limited(tool, timeout) for name, tool in given.items()})
         if store is not None and not all(callable(getattr(store, name, None)) for name in ("read", "write", "delete")):
             raise TypeError(f"store: expected a Store, got {type(store).__name__}")
-        self._members = (tools, concurrency, require_approval, transform_policy, bool(reject_early), store)
+        background = None if engine is None else background_of(engine)
+        self._members = (tools, concurrency, require_approval, transform_policy, bool(reject_early), store, background)
+        self._given = {id(tools[name]): tool for name, tool in given.items()}
 
     @property
     def toolset(self) -> ToolSet:
@@ -103,6 +106,29 @@ class ToolRunner:
     def store(self) -> Store | None:
         """Where the runs are kept."""
         return self._members[5]
+
+    @property
+    def background(self) -> Background | None:
+        """Who runs calls in the background."""
+        return self._members[6]
+
+    def in_background(self, tool: AnyTool) -> AnyTool:
+        """One of the tools as it runs in the background: without the time that the runner gives to bodies."""
+        return self._given.get(id(tool), tool)
+
+    @property
+    def instructions(self) -> str:
+        """What a model's system prompt should say of the tools: which can work in the background. May be empty."""
+        return "" if self.background is None else self.background.instructions(self.toolset)
+
+    def definitions(self, provider: Provider) -> list[dict[str, Any]]:
+        """The tools in the form in which a request to `provider` describes them.
+
+        As `ToolSet.definitions`; tools that can work in the background take `_background` among their arguments.
+        """
+        return self.toolset.definitions(
+            provider, schema=None if self.background is None else self.background.input_schema
+        )
 
     def __repr__(self) -> str:
         return f"ToolRunner({self.toolset!r})"
@@ -175,3 +201,7 @@ class ToolRunner:
         )
         await run.read()
         return run
+
+
+def _limited(tool: AnyTool, timeout: float) -> AnyTool:
+    return tool.replace(timeout=timeout) if tool.can_execute and tool.timeout is None else tool

@@ -6,6 +6,7 @@ on with the run brings it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ class Saved:
         self.store = store
         self._run_id = run_id
         self._versions: dict[str, int] = {}
+        self._lock = asyncio.Lock()  # a call in the background may end while its step is written
 
     async def step(self, state: RunState) -> None:
         """Writes the run and the calls of its latest step. Raises `RuntimeError` when the id is somebody else's."""
@@ -66,14 +68,23 @@ class Saved:
             return
         key = call.record.tool_call_id
         data = _encoded(msgspec.structs.replace(call.record, phase="running"))
-        if not await self.store.write(self._run_id, key, data, expected=self._versions.get(key, 0)):
+        if not await self._try_write(key, data):
             raise AlreadyResolvedError(f"The call {key!r} has been answered elsewhere", tool_call_id=key)
-        self._versions[key] = self._versions.get(key, 0) + 1
 
     async def call(self, call: LiveCall) -> None:
         """Writes a claimed call as it is now."""
         if self.store is not None:
             await self._write(call.record.tool_call_id, _encoded(call.record))
+
+    async def late(self, call: LiveCall) -> None:
+        """Writes a deferred call as it is now. Who has read the run since and written it knows better."""
+        if self.store is None:
+            return
+        key, data = call.record.tool_call_id, _encoded(call.record)
+        if not await self._try_write(key, data):
+            stored = (await self.store.read(self._run_id)).get(key)
+            if stored is not None and stored.data == data:  # another object of the run was told the same
+                self._versions[key] = stored.version
 
     async def read(self) -> tuple[Header, dict[str, CallRecord]]:
         """The run and its calls. Raises `RunNotFoundError`."""
@@ -92,11 +103,17 @@ class Saved:
         return header, calls
 
     async def _write(self, key: str, data: bytes) -> None:
-        assert self.store is not None  # noqa: S101  the callers have asked
-        version = self._versions.get(key, 0)
-        if not await self.store.write(self._run_id, key, data, expected=version):
+        if not await self._try_write(key, data):
             raise RuntimeError(f"The records of the run {self._run_id!r} were changed by somebody else")
-        self._versions[key] = version + 1
+
+    async def _try_write(self, key: str, data: bytes) -> bool:
+        assert self.store is not None  # noqa: S101  the callers have asked
+        async with self._lock:
+            version = self._versions.get(key, 0)
+            is_written = await self.store.write(self._run_id, key, data, expected=version)
+            if is_written:
+                self._versions[key] = version + 1
+            return is_written
 
 
 def _encoded(record: msgspec.Struct) -> bytes:

@@ -5,12 +5,24 @@ Rules: spec/api.md section 6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolhead.runs.transcript import Transcript
 
 if TYPE_CHECKING:
+    from toolhead.runs.chunks import CallChunk, Chunk
     from toolhead.runs.live import LiveCall
+
+
+class ReadStep(NamedTuple):
+    """A step that is at its end."""
+
+    provider: str
+    """Whose form its messages have."""
+    assistant: list[dict[str, Any]]
+    """The assistant's part."""
+    calls: list[LiveCall]
 
 
 class RunState:
@@ -27,11 +39,49 @@ class RunState:
         """The calls of all steps."""
         self.transcript = Transcript()
         self.is_stepping = False
+        self.steps: list[ReadStep] = []
+        """Each step that is at its end."""
+        self.inbox: asyncio.Queue[tuple[str, Any]] | None = None
+        """Of the step that is being read."""
+        self.news: list[CallChunk] = []
+        """What came of deferred calls while no step was read."""
+        self.task_news: list[CallChunk] = []
+        """What became of the tasks in the background, for who follows them."""
+        self.changed = asyncio.Event()
+        """Set with each of the news about tasks."""
 
-    def begin(self, provider: str) -> None:
+    def begin(self, provider: str, inbox: asyncio.Queue[tuple[str, Any]]) -> None:
         """A step begins."""
         self.provider, self.finish_reason, self.assistant, self.calls = provider, None, [], []
+        self.inbox = inbox
         self.transcript.begin_step()
+
+    def end(self, provider: str, assistant: list[dict[str, Any]]) -> None:
+        """The step has been read: its messages have the form of `provider`."""
+        self.provider, self.assistant, self.is_stepping = provider, assistant, False
+        self.steps.append(ReadStep(provider, assistant, self.calls))
+
+    def tell(self, chunk: CallChunk) -> None:
+        """Something came of a deferred call: told by the step that is being read, else by the next one."""
+        if self.inbox is None:
+            self.news.append(chunk)
+        else:
+            self.inbox.put_nowait(("news", chunk))
+
+    def tell_now(self, item: object) -> None:
+        """Something that matters only while it happens: told by the step that is being read, else by none."""
+        if self.inbox is not None:
+            self.inbox.put_nowait(("call", item))
+
+    def take_news(self) -> list[Chunk]:
+        """What is to be told by the step that begins."""
+        taken, self.news = self.news, []
+        return [*taken]
+
+    def tell_task(self, chunk: CallChunk) -> None:
+        """Something became of a task."""
+        self.task_news.append(chunk)
+        self.changed.set()
 
     @property
     def is_working(self) -> bool:
@@ -40,5 +90,19 @@ class RunState:
 
     @property
     def waiting(self) -> list[LiveCall]:
-        """The calls that wait for an answer that nobody has given."""
-        return [call for call in self.calls if call.record.is_waiting and not call.is_answered]
+        """The calls of the step that wait for an answer that nobody has given, and hold up the conversation."""
+        return [
+            call for call in self.calls if call.record.is_waiting and not call.is_answered and not call.record.deferred
+        ]
+
+    @property
+    def waiting_behind(self) -> list[LiveCall]:
+        """The deferred calls of all steps that wait for an answer: the conversation goes on without it."""
+        calls = self.by_id.values()
+        return [call for call in calls if call.record.is_waiting and not call.is_answered and call.record.deferred]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no task of this run works in the background."""
+        behind = ((call, call.behind.task) for call in self.by_id.values() if call.behind is not None)
+        return not any(task and (call.record.phase == "deferred" or not task.is_resting) for call, task in behind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolhead.errors import DecodeError, ToolAbortedError, ToolError
 from toolhead.providers.events import (
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 CUSTOM_KINDS = frozenset({"custom", "custom_tool_call"})
 """Calls of tools that take free text."""
 
+QUESTIONS = (chunks.ToolCallApproval, chunks.ToolCallSuspended)
+
 AHEAD = 32
 """How many items of the model's stream are read before the reader of the chunks has taken them."""
 
@@ -59,6 +61,7 @@ class Step:
         self.told = 0  # calls whose result or question was yielded, or that have none here
         self.questions: list[Chunk] = []  # told when the run can be loaded by who answers
         self.failure: BaseException | None = None
+        self.is_left = False  # by the reader of its chunks
 
     async def read(self, stream: Any) -> AsyncIterator[Chunk]:
         """Reads `stream` and runs its calls; yields what happens."""
@@ -66,16 +69,22 @@ class Step:
         if state.is_stepping:
             raise RuntimeError("A step of this run is running")
         state.is_stepping = True
-        state.begin(self.provider)
+        state.begin(self.provider, self.inbox)
         helpers = [asyncio.ensure_future(self._pump(stream))]
         if run.abort_signal is not None:
             helpers.append(asyncio.ensure_future(self._watch(run.abort_signal)))
         try:
             yield chunks.StepStart(run_id=run.id)
+            for chunk in state.take_news():
+                yield chunk
             async for chunk in self._work():
                 yield chunk
+        except GeneratorExit:
+            self.is_left = True
+            raise
         finally:
             # Also when the reader goes away: no task is left, and every call has its result.
+            state.inbox = None
             await _stop(helpers)
             await _stop([call.task for call in self.calls.values() if call.task is not None])
             self.reader.close(failed=True)
@@ -86,9 +95,10 @@ class Step:
                 await live.interrupted(self._reason(live), text)
                 live.record.shown = invocation(live)
             state.transcript.end_text()
-            state.provider = self.reader.form or self.provider
-            state.assistant = self.reader.assistant([call.provider_id for call in state.calls])
-            state.is_stepping = False
+            form = self.reader.form or self.provider
+            state.end(form, self.reader.assistant([call.provider_id for call in state.calls]))
+            if self.is_left:
+                self._leave()
             await self.saved.step(state)
         for chunk in (*self._ends(), *self.questions):
             yield chunk
@@ -118,8 +128,8 @@ class Step:
                 events = []
             else:
                 events = []
-                if isinstance(item, Chunk):
-                    yield item
+                for chunk in self._told(item):
+                    yield chunk
             for event in events:
                 for chunk in await self._event(event):
                     yield chunk
@@ -128,8 +138,8 @@ class Step:
                 yield chunk
         while not self.inbox.empty():
             _, item = self.inbox.get_nowait()
-            if isinstance(item, Chunk):
-                yield item
+            for chunk in self._told(item):
+                yield chunk
 
     def _fed(self, item: Any) -> list[Event]:
         try:
@@ -197,13 +207,31 @@ class Step:
         while self.told < len(calls):
             call = calls[self.told]
             if not call.record.server:
-                if call.record.phase != "done" and not call.record.is_waiting:
+                if call.record.phase not in ("deferred", "done") and not call.record.is_waiting:
                     break
-                if call.last is not None:
-                    is_question = call.record.is_waiting and self.saved.store is not None
-                    (self.questions if is_question else ready).append(call.last)
+                ready += [chunk for end in call.take_ends() for chunk in self._told(end)]
             self.told += 1
         return ready
+
+    def _told(self, item: Any) -> list[Chunk]:
+        """What of the inbox is to be told now: chunks, but for questions that could not be answered yet."""
+        if not isinstance(item, Chunk):
+            return []
+        if isinstance(item, QUESTIONS) and self.saved.store is not None:
+            self.questions.append(item)
+            return []
+        return [item]
+
+    def _leave(self) -> None:
+        """Nobody reads what is still to be told; what comes of deferred calls is told by the next step."""
+        for call in self.calls.values():
+            for end in call.take_ends():
+                if call.record.deferred and not isinstance(end, chunks.ToolResultPlaceholder):
+                    self.state.tell(cast("chunks.CallChunk", end))
+        while not self.inbox.empty():
+            kind, item = self.inbox.get_nowait()
+            if kind == "news":
+                self.state.tell(item)
 
     def _text(self, text: str, *, reasoning: bool) -> list[Chunk]:
         transcript = self.state.transcript
@@ -254,7 +282,7 @@ async def _stop(tasks: list[asyncio.Future[None]] | list[asyncio.Task[None]]) ->
 
 def finish(run_id: str, state: RunState) -> Chunk:
     """The chunk that ends a step whose calls are all dealt with."""
-    is_continued = any(call.result is not None for call in state.calls)
+    is_continued = any(call.result is not None or call.record.deferred for call in state.calls)
     return chunks.StepFinish(run_id=run_id, reason=state.finish_reason or "other", is_continued=is_continued)
 
 

@@ -6,7 +6,7 @@ and the stand-in, the name and the tool's id all find the tool again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -59,15 +59,25 @@ class ToolSet(Mapping[str, AnyTool]):
     def __repr__(self) -> str:
         return f"ToolSet({', '.join(self._tools)})"
 
-    def definitions(self, provider: Provider) -> list[dict[str, Any]]:
+    def definitions(
+        self, provider: Provider, *, schema: Callable[[str, AnyTool], Any] | None = None
+    ) -> list[dict[str, Any]]:
         """The tools in the form in which a request to `provider` describes them.
+
+        Args:
+            provider: whose form it is.
+            schema: makes the schema of a tool's arguments from its name and the tool; None: it is the tool's own.
 
         What the provider does not take gives a `ToolDefinitionWarning` naming tool and option. Raises `ValueError` for
         an unknown provider.
         """
         speaks = adapter(provider)
         wire = wire_names(provider, self._tools)
-        return speaks.definitions([describe(wire[name], tool) for name, tool in self._tools.items()])
+        described = ((name, describe(wire[name], tool)) for name, tool in self._tools.items())
+        if schema is None:
+            return speaks.definitions([definition for _, definition in described])
+        made = [definition._replace(schema=schema(name, self._tools[name])) for name, definition in described]
+        return speaks.definitions(made)
 
     def resolve(self, called: str, provider: str) -> tuple[str, AnyTool] | None:
         """The tool that a model of `provider` means by `called`, and the name to tell it by, or None.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from toolhead.runs.chunks import Chunk, Custom
+from toolhead.runs.chunks import Chunk, Custom, ToolResultPlaceholder
 from toolhead.runs.sendable import sendable
 
 if TYPE_CHECKING:
@@ -120,6 +120,12 @@ def _error(_: Chunk, payload: Part) -> list[Part]:
     return [{"type": "tool-output-error", "toolCallId": payload["toolCallId"], "errorText": text}]
 
 
+def _result(chunk: Chunk, payload: Part) -> list[Part]:
+    part = {"type": "tool-output-available", "toolCallId": payload["toolCallId"], "output": payload["result"]}
+    # A deferred call's result replaces its placeholder.
+    return [part | {"preliminary": True}] if isinstance(chunk, ToolResultPlaceholder) else [part]
+
+
 PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
     "step-start": _named("start-step"),
     "abort": _named("abort"),
@@ -140,7 +146,7 @@ PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
         title="title",
         providerExecuted="providerExecuted",
     ),
-    "tool-result": _named("tool-output-available", toolCallId="toolCallId", output="result"),
+    "tool-result": _result,
     "tool-error": _error,
     "tool-output-denied": _named("tool-output-denied", toolCallId="toolCallId"),
     "tool-call-approval": _approval,

@@ -34,6 +34,7 @@ class CallViews:
         self._tool_name = tool_name
         self._tool_call_id = tool_call_id
         self._known: dict[TransformPhase, dict[str, Projection]] = {}
+        self._payloads: dict[TransformPhase, Mapping[str, Any]] = {}
 
     @property
     def is_plain(self) -> bool:
@@ -44,15 +45,16 @@ class CallViews:
 
     async def add(self, phase: TransformPhase, payload: Mapping[str, Any]) -> None:
         """Projects the payload of `phase`; a payload that was projected before is not projected again."""
-        if not self.is_plain and phase not in self._known:
+        if not self.is_plain and not (phase in self._known and _is_same(self._payloads[phase], payload)):
             self._known[phase] = await self._project(phase, payload)
+            self._payloads[phase] = payload
 
-    async def delta(self, text: str) -> Projections:
-        """The projections of one delta."""
+    async def once(self, phase: TransformPhase, payload: Mapping[str, Any]) -> Projections:
+        """The projections of a payload of which there may be many: a delta, a part of the output."""
         if self.is_plain:
             return NOTHING
-        found = await self._project("input_delta", {"input_text_delta": text})
-        return {target: {wire_phase("input_delta"): projection.to_dict()} for target, projection in found.items()}
+        found = await self._project(phase, payload)
+        return {target: {wire_phase(phase): projection.to_dict()} for target, projection in found.items()}
 
     def of(self, *phases: TransformPhase) -> Projections:
         """The projections of these phases, as a chunk carries them. Each was added before."""
@@ -89,3 +91,10 @@ class CallViews:
             if projection is not None:
                 found[target] = projection
         return found
+
+
+def _is_same(known: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
+    try:
+        return bool(known == payload)
+    except Exception:  # noqa: BLE001  a value that cannot be compared is taken for another one
+        return False

@@ -18,7 +18,7 @@ from toolhead.runs.toolset import describe
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from toolhead.agent.model import ModelRequest
+    from toolhead.agent.model import ModelRequest, SchemaOf
     from toolhead.providers.registry import Provider
     from toolhead.runs.toolset import ToolSet
 
@@ -88,19 +88,19 @@ class ScriptedModel:
         """See the class."""
         return [dict(tool) for tool in self.requests[-1].tools] if self.requests else []
 
-    def definitions(self, toolset: ToolSet) -> list[dict[str, Any]]:
+    def definitions(self, toolset: ToolSet, *, schema: SchemaOf | None = None) -> list[dict[str, Any]]:
         """See `Model.definitions`."""
-        told = (describe(name, tool) for name, tool in toolset.items())
+        told = ((describe(name, tool), tool) for name, tool in toolset.items())
         return [
             {
                 "name": tool.name,
                 "description": tool.description,
-                "schema": tool.schema,
+                "schema": tool.schema if schema is None else schema(tool.name, made_of),
                 "strict": tool.strict,
                 "provider_options": dict(tool.options) or None,
                 "input_examples": list(tool.examples) or None,
             }
-            for tool in told
+            for tool, made_of in told
         ]
 
     def user_message(self, text: str) -> dict[str, Any]:

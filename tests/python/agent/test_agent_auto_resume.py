@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolhead import Agent, AlreadyResolvedError, MemoryStore, SQLiteStore, create_tool
+from toolhead import Agent, AlreadyResolvedError, BackgroundManager, MemoryStore, SQLiteStore, create_tool
 from toolhead.testing import ScriptedCall, ScriptedModel, record_hooks
 
 INPUT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
@@ -49,6 +49,19 @@ async def test_the_model_resumes_with_a_new_call_under_its_own_id():
     assert called.args == {"a": "x", "resumeData": {"v": 5}}
     assert "tool-input-rejected" not in [chunk.type for chunk in chunks]
     assert agent._store._runs.keys() == {'thread:[null, "th"]'}
+
+
+async def test_a_call_in_the_background_resumes_as_any_other():
+    seen: list[Any] = []
+    tool = waits(seen, background={"enabled": True, "default_disposition": "awaited"})
+    model = ScriptedModel(CALL, resuming({"v": 5}), "Done.")
+    agent = Agent(model, [tool], auto_resume_suspended_tools=True, engine=BackgroundManager())
+    await agent.generate("Do it", thread_id="th")
+    result = await agent.generate("It is 5", thread_id="th")
+    assert seen == [({"a": "x"}, "c1", None, None), ({"a": "x"}, "c2", {"v": 5}, None)]
+    assert [(r.tool_call_id, r.output) for r in result.results] == [("c2", {"ok": 5})]
+    members = ["a", "_background", "suspendedToolCallId", "suspendedToolRunId", "resumeData"]
+    assert list(model.requests[1].tools[0]["schema"]["properties"]) == members
 
 
 async def test_the_model_is_told_only_while_something_is_suspended():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolhead import AbortController, Agent, RequestContext, create_tool, ui_stream
+from toolhead import AbortController, Agent, LocalEngine, RequestContext, create_tool, ui_stream
 from toolhead.runs.ui_stream import parts_of
 from toolhead.testing import ScriptedCall, ScriptedModel
 
@@ -217,6 +217,25 @@ async def test_reject_early_and_transform_policy_reach_the_run():
     assert [payload["result"] for payload in shown] == [{"hidden": "output"}]
 
 
+async def test_a_deferred_call_is_answered_by_its_task_and_the_turn_goes_on():
+    gate = asyncio.Event()
+
+    async def execute(input: dict[str, Any]) -> int:
+        await gate.wait()
+        return 7
+
+    model = ScriptedModel(ScriptedCall("add", {"n": 1}), "It is being worked on.")
+    tool = add(execute, background={"enabled": True})
+    agent = Agent(model, [tool], engine=LocalEngine(), instructions="Be nice.")
+    turn = agent.stream("?")
+    chunks = await taken(turn)
+    gate.set()
+    assert "background-task-started" in types(chunks)
+    assert turn.result.text == "It is being worked on."
+    assert "_background" in model.tools_sent[0]["schema"]["properties"]
+    assert [len(request.instructions) for request in model.requests] == [2, 2]
+
+
 async def test_a_timeout_reaches_the_bodies():
     async def execute(input: dict[str, Any]) -> None:
         await asyncio.sleep(30)
@@ -355,8 +374,8 @@ async def test_any_object_of_the_form_is_a_model_of_its_provider():
         def __init__(self):
             self.asked: list[Any] = []
 
-        def definitions(self, toolset):
-            return toolset.definitions("anthropic")
+        def definitions(self, toolset, *, schema=None):
+            return toolset.definitions("anthropic", schema=schema)
 
         def user_message(self, text):
             return {"role": "user", "content": text}

@@ -14,13 +14,18 @@ from toolhead import (
     AgentResult,
     AgentTurn,
     Anthropic,
+    BackgroundManager,
+    BackgroundTask,
+    Engine,
     Gemini,
     InputStream,
     Issue,
+    LocalEngine,
     OpenAIChat,
     OpenAIResponses,
     Tool,
     ToolExecutionContext,
+    ToolRunner,
     ValidationError,
     Validator,
     create_tool,
@@ -84,6 +89,18 @@ async def calls() -> None:
     # The decorated function keeps its signature.
     assert_type(decorated("x", days=2), Awaitable[Weather])
     decorated(1)  # type: ignore[arg-type]
+
+
+async def background() -> None:
+    engine: Engine = LocalEngine()
+    manager = BackgroundManager(engine, backpressure="reject", on_failed=lambda task: print(task.status))
+    task = await manager.start(typed, Place("x"))
+    assert_type(task, BackgroundTask[Weather])
+    assert_type(await task.result(), Weather)
+    ToolRunner([typed], engine=manager)
+    ToolRunner([typed], engine=LocalEngine())
+    ToolRunner([typed], engine=5)  # type: ignore[arg-type]
+    BackgroundManager(backpressure="drop")  # type: ignore[arg-type]
 
 
 def core() -> None:

@@ -377,20 +377,5 @@ async def test_no_input_schema_passes_anything():
     assert isinstance((await tool.execute_json("[1,")).__cause__, DecodeError)
 
 
-async def test_a_plain_call_makes_no_frame_but_the_bodys():
-    import sys
-
-    tool = made(echo, output_schema=True)
-    await tool.execute({"a": 1, "d": "x"})
-    frames = []
-    call = tool.execute({"a": 1, "d": "x"})
-    sys.setprofile(lambda frame, event, arg: frames.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        await call
-    finally:
-        sys.setprofile(None)
-    assert frames == ["echo"]
-
-
 def test_results_are_json_data():
     assert json.dumps(made(echo).execute_sync({"a": 1}))

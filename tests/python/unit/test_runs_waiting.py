@@ -332,6 +332,28 @@ async def test_projections_are_what_the_callbacks_return_and_each_is_called_once
     assert run.transcript()[0]["parts"][0]["toolInvocation"]["result"] == {"n": 2}
 
 
+async def test_each_suspension_of_a_call_is_shown_as_itself():
+    async def execute(input: dict[str, Any], context: Any) -> Any:
+        if context.resume_data != "enough":
+            context.suspend({"asked": context.resume_data})
+        return "well"
+
+    shown: list[Any] = []
+
+    def suspend(event: Any) -> Any:
+        shown.append(event.suspend_payload)
+        return {"shown": event.suspend_payload["asked"]}
+
+    tool, _ = counter(execute=execute, transform={"display": {"suspend": suspend}})
+    run, _ = await asked(tool, 1)
+    for answer in ("first", "second"):
+        (chunk,) = await taken(run.resume("c0", answer))
+        assert chunk.to_dict()["payload"]["suspendPayload"] == {"shown": answer}
+        assert run.pending[0].payload == {"shown": answer}
+    await taken(run.resume("c0", "enough"))
+    assert [payload["asked"] for payload in shown] == [None, "first", "second"]
+
+
 async def test_the_policy_of_the_runner_is_asked_first():
     tool, _ = counter(transform={"display": {"output": lambda event: {"own": True}}})
     policy = lambda event: {"policy": True} if event.phase == "output" else None  # noqa: E731
