@@ -14,8 +14,6 @@ use crate::to_python;
 /// Objects with at least so many defaults start as a copy of a dict that has them all. It costs a copy of a block of
 /// memory, where each insertion costs a search; below that the members stay in the order in which they came.
 const MANY_DEFAULTS: usize = 8;
-/// Objects with at least so many names, all of them required, start as a copy of a dict that has them all.
-const MANY_NAMES: usize = 3;
 
 /// What an object starts as.
 enum Template {
@@ -47,10 +45,9 @@ impl Defaults {
             .objects
             .iter()
             .map(|rule| {
-                let count = rule.count as usize;
                 let defaults =
                     plan.properties_of(rule).iter().filter(|property| property.default != NONE).count();
-                if count >= MANY_NAMES && rule.required == rule.count {
+                if rule.has_fixed_names() {
                     return template(py, compiled, rule, |_| true, &values).map(Template::Names);
                 }
                 if defaults >= MANY_DEFAULTS {

@@ -81,7 +81,8 @@ impl Validator {
         if !check::is_valid_data(&self.compiled.plan, PyValue(Raw::of(value))) {
             return Ok(None);
         }
-        self.with_defaults(py, value.clone()).map(Some)
+        let value = value.clone();
+        if self.compiled.plan.defaults.is_empty() { Ok(Some(value)) } else { self.with_defaults(py, value).map(Some) }
     }
 
     /// The validated value of a JSON text. None where it is not JSON, or the schema refuses it.
@@ -124,9 +125,6 @@ impl Validator {
     }
 
     fn with_defaults<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if self.compiled.plan.defaults.is_empty() {
-            return Ok(value);
-        }
         let mut edit = PyEdit::new(py, self.limits.to_core());
         Ok(defaults::fill(&self.compiled.plan, &mut edit, &value)?.unwrap_or(value))
     }

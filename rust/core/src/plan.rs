@@ -255,6 +255,15 @@ impl Node {
     }
 }
 
+impl ObjectRule {
+    /// Has every object the same known names, so many that it pays to start with them?
+    #[inline]
+    pub fn has_fixed_names(&self) -> bool {
+        const FEW: u32 = 2;
+        self.required == self.count && self.count > FEW
+    }
+}
+
 impl StringRule {
     /// Is membership of the set all it asks?
     pub fn is_only_a_set(&self) -> bool {

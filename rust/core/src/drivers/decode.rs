@@ -9,7 +9,6 @@
 
 use super::check::{Checker, Trail, is_int_within, is_number_within};
 use super::defaults::Seen;
-use super::stack::Stack;
 use std::collections::HashMap;
 
 use crate::instance::{Instance, Kind, kinds};
@@ -209,7 +208,7 @@ struct Decoder<'p, 't, 'b, B: Builder> {
     text: &'t [u8],
     at: usize,
     builder: &'b mut B,
-    stack: Stack<B::Value>,
+    stack: Vec<B::Value>,
     scratch: Vec<u8>,
     depth: usize,
     /// Without a schema a repeated name is no issue: the last one wins.
@@ -265,7 +264,7 @@ pub fn decode<B: Builder>(
         text,
         at: 0,
         builder,
-        stack: Stack::new(),
+        stack: Vec::new(),
         scratch: Vec::new(),
         depth: 0,
         repeated_names,
@@ -565,7 +564,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
-        Ok(self.builder.array(self.stack.drain(start))?)
+        Ok(self.builder.array(self.stack.drain(start..))?)
     }
 
     fn items(&mut self, rule: Option<&ArrayRule>, start: usize) -> Result<(), Stop<B::Error>> {
@@ -595,7 +594,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
         let fills =
             rule.is_some_and(|rule| rule.has_defaults && rule.required < rule.count) && self.open == 0;
-        let (mut object, start) = if rule.is_some() {
+        let (mut object, start) = if fills || rule.is_some_and(ObjectRule::has_fixed_names) {
             self.builder.object_of(self.plan, node.object, fills)?
         } else {
             (self.builder.object()?, Start::Empty)

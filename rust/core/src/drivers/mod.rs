@@ -8,5 +8,4 @@ pub mod edit;
 pub mod evaluated;
 pub mod explain;
 pub mod repair;
-mod stack;
 pub mod stream;
