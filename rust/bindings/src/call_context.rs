@@ -14,12 +14,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::ffi::call::context_variable;
+use crate::ffi::make::Made;
 
 /// A Python object that is imported once.
 macro_rules! imported {
     ($py:expr, $module:literal, $name:literal) => {{
         static OBJECT: ::pyo3::sync::PyOnceLock<Py<PyAny>> = ::pyo3::sync::PyOnceLock::new();
-        OBJECT.import($py, $module, $name)
+        match OBJECT.get($py) {
+            Some(object) => Ok(object.bind($py)),
+            None => OBJECT.import($py, $module, $name),
+        }
     }};
 }
 pub(crate) use imported;
@@ -61,7 +65,7 @@ struct Given {
 impl<'py> Context<'py> {
     /// The context of a plain call: whatever request context the awaiting task carries now.
     #[inline]
-    pub(crate) fn plain(py: Python<'py>, repairs: Option<Bound<'py, PyTuple>>) -> PyResult<Self> {
+    pub(crate) fn plain(py: Python<'py>, repairs: Option<Bound<'py, PyTuple>>) -> Made<Self> {
         let request_context = ambient(py)?;
         let ends_request_context = request_context.is_none();
         let given =
@@ -104,7 +108,7 @@ impl<'py> Context<'py> {
             Some(given) => Some(given),
             None => ambient(py)?,
         };
-        Self::create(
+        Ok(Self::create(
             py,
             Members {
                 request_context: request_context.map_or_else(OnceLock::new, OnceLock::from),
@@ -113,7 +117,7 @@ impl<'py> Context<'py> {
                 abort_signal: abort_signal.map_or_else(OnceLock::new, OnceLock::from),
                 given: Some(Box::new(given)),
             },
-        )
+        )?)
     }
 
     pub(crate) fn as_any(&self) -> &Bound<'py, PyAny> {
@@ -126,7 +130,7 @@ impl<'py> Context<'py> {
 
     /// Ends the request context that the body of a plain call has begun, if it has.
     #[inline]
-    pub(crate) fn end(&self) -> PyResult<()> {
+    pub(crate) fn end(&self) -> Made<()> {
         let members = self.members();
         if members.ends_request_context
             && let Some(request_context) = members.request_context.get()
@@ -148,7 +152,7 @@ impl<'py> Context<'py> {
 
 /// The request context that the current task or thread carries.
 #[inline]
-fn ambient(py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+fn ambient(py: Python<'_>) -> Made<Option<Py<PyAny>>> {
     let variable = imported!(py, "toolhead.request_context", "CURRENT_REQUEST_CONTEXT")?;
     let current = context_variable(variable)?;
     Ok(current.filter(|current| !current.is_none()).map(Bound::unbind))

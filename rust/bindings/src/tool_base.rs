@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::call_context::{Context, imported};
+use crate::ffi::make::Made;
 use crate::tool_call;
 use crate::validator::Validator;
 
@@ -93,7 +94,7 @@ impl ToolBase {
         context: Option<Bound<'py, PyAny>>,
         raises: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        start(slf, input, context, false, raises)
+        Ok(start(slf, input, context, false, raises)?)
     }
 
     /// `execute` from the argument text of a model (`str`, `bytes`): decoded and validated in one pass.
@@ -107,7 +108,7 @@ impl ToolBase {
         context: Option<Bound<'py, PyAny>>,
         raises: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        start(slf, text, context, true, raises)
+        Ok(start(slf, text, context, true, raises)?)
     }
 
     /// `execute` that raises the `ValidationError` instead of returning it.
@@ -117,7 +118,7 @@ impl ToolBase {
         input: Bound<'py, PyAny>,
         context: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        start(slf, input, context, false, true)
+        Ok(start(slf, input, context, false, true)?)
     }
 
     /// Calls a tool with a synchronous body in this thread and returns its outcome, as `execute` would.
@@ -175,7 +176,7 @@ impl ToolBase {
         input: Bound<'py, PyAny>,
         context: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.call_body(input, self.takes_context.then_some(context))
+        Ok(self.call_body(input, self.takes_context.then_some(context))?)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -199,7 +200,7 @@ impl ToolBase {
         slf: &Bound<'py, Self>,
         input: &Bound<'py, PyAny>,
         is_text: bool,
-    ) -> PyResult<Checked<'py>> {
+    ) -> Made<Checked<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let accepted = match (&this.input, is_text) {
             (Some(validator), false) => validator.get().accept(py, input)?,
@@ -210,7 +211,7 @@ impl ToolBase {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
             (Some(value), Some(build)) => match build.bind(py).call1((value,)) {
                 Ok(instance) => Ok(Checked::Accepted(instance, None)),
-                Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+                Err(error) if !error.is_instance_of::<PyException>(py) => Err(error.into()),
                 Err(_) => Self::refuse_input(slf, input, is_text),
             },
             (None, _) => Self::refuse_input(slf, input, is_text),
@@ -223,13 +224,13 @@ impl ToolBase {
         slf: &Bound<'py, Self>,
         input: &Bound<'py, PyAny>,
         is_text: bool,
-    ) -> PyResult<Checked<'py>> {
+    ) -> Made<Checked<'py>> {
         let answer = Python::attach(|_| {
             imported!(slf.py(), "toolhead.call", "refuse_input")?.call1((slf, input, is_text))
         })?;
         match answer.cast_into::<PyTuple>() {
             Ok(accepted) => {
-                let repairs = accepted.get_item(1)?.cast_into::<PyTuple>()?;
+                let repairs = accepted.get_item(1)?.cast_into::<PyTuple>().map_err(PyErr::from)?;
                 Ok(Checked::Accepted(accepted.get_item(0)?, (!repairs.is_empty()).then_some(repairs)))
             }
             Err(refused) => Ok(Checked::Refused(refused.into_inner())),
@@ -241,7 +242,7 @@ impl ToolBase {
     pub(crate) fn accept_output<'py>(
         slf: &Bound<'py, Self>,
         output: Bound<'py, PyAny>,
-    ) -> PyResult<Checked<'py>> {
+    ) -> Made<Checked<'py>> {
         let (py, this) = (slf.py(), slf.get());
         let Some(validator) = &this.output else {
             // A body that returns a ValidationError has failed with it; an output schema refuses it anyway.
@@ -253,7 +254,7 @@ impl ToolBase {
             (Some(value), None) => Ok(Checked::Accepted(value, None)),
             (Some(value), Some(build)) => match build.bind(py).call1((value,)) {
                 Ok(instance) => Ok(Checked::Accepted(instance, None)),
-                Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+                Err(error) if !error.is_instance_of::<PyException>(py) => Err(error.into()),
                 Err(_) => Self::refuse_output(slf, &output),
             },
             (None, _) => Self::refuse_output(slf, &output),
@@ -262,7 +263,7 @@ impl ToolBase {
 
     /// The cold path of `accept_output`: an instance of the declared class, or a `ValidationError`.
     #[cold]
-    fn refuse_output<'py>(slf: &Bound<'py, Self>, output: &Bound<'py, PyAny>) -> PyResult<Checked<'py>> {
+    fn refuse_output<'py>(slf: &Bound<'py, Self>, output: &Bound<'py, PyAny>) -> Made<Checked<'py>> {
         let answer =
             Python::attach(|_| imported!(slf.py(), "toolhead.call", "refuse_output")?.call1((slf, output)))?;
         match answer.cast_into::<PyTuple>() {
@@ -277,7 +278,7 @@ impl ToolBase {
         &self,
         py: Python<'py>,
         repairs: Option<Bound<'py, PyTuple>>,
-    ) -> PyResult<Option<Context<'py>>> {
+    ) -> Made<Option<Context<'py>>> {
         if self.takes_context { Context::plain(py, repairs).map(Some) } else { Ok(None) }
     }
 
@@ -287,22 +288,22 @@ impl ToolBase {
         &self,
         input: Bound<'py, PyAny>,
         context: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> Made<Bound<'py, PyAny>> {
         let py = input.py();
         let Some(function) = &self.function else {
             let error = imported!(py, "toolhead.call", "not_executable")?.call1((&self.id,))?;
-            return Err(PyErr::from_value(error));
+            return Err(PyErr::from_value(error).into());
         };
-        match context {
-            Some(context) => function.bind(py).call1((input, context)),
-            None => function.bind(py).call1((input,)),
-        }
+        Ok(match context {
+            Some(context) => function.bind(py).call1((input, context))?,
+            None => function.bind(py).call1((input,))?,
+        })
     }
 
     /// What a failed body means, or a schema's owner that raised: a suspension becomes the call's outcome or
     /// `ToolSuspended`, a `StopIteration` a `RuntimeError` (in a task it would never end), anything else stays as it is.
     #[cold]
-    pub(crate) fn body_failed<'py>(slf: &Bound<'py, Self>, error: PyErr) -> PyResult<Checked<'py>> {
+    pub(crate) fn body_failed<'py>(slf: &Bound<'py, Self>, error: PyErr) -> Made<Checked<'py>> {
         let py = slf.py();
         let suspension = imported!(py, "toolhead.suspend", "Suspension")?;
         if error.is_instance(py, suspension) {
@@ -312,9 +313,9 @@ impl ToolBase {
         if error.is_instance_of::<PyStopIteration>(py) {
             let replaced = PyRuntimeError::new_err("the body of a tool raised StopIteration");
             replaced.set_cause(py, Some(error));
-            return Err(replaced);
+            return Err(replaced.into());
         }
-        Err(error)
+        Err(error.into())
     }
 
     fn is_traced(&self, py: Python<'_>) -> PyResult<bool> {
@@ -331,15 +332,15 @@ impl ToolBase {
 
 /// Ends what the context of a plain call began.
 #[inline]
-pub(crate) fn end(context: Option<&Context<'_>>) -> PyResult<()> {
+pub(crate) fn end(context: Option<&Context<'_>>) -> Made<()> {
     context.map_or(Ok(()), Context::end)
 }
 
 /// The outcome of a call as its caller gets it.
-pub(crate) fn outcome(checked: Checked<'_>, raises: bool) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn outcome(checked: Checked<'_>, raises: bool) -> Made<Bound<'_, PyAny>> {
     match checked {
         Checked::Accepted(value, _) => Ok(value),
-        Checked::Refused(error) if raises => Err(PyErr::from_value(error)),
+        Checked::Refused(error) if raises => Err(PyErr::from_value(error).into()),
         Checked::Refused(error) => Ok(error),
     }
 }
@@ -352,10 +353,10 @@ pub(crate) fn start<'py>(
     context: Option<Bound<'py, PyAny>>,
     is_text: bool,
     raises: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Made<Bound<'py, PyAny>> {
     let (py, this) = (slf.py(), slf.get());
     if this.slow || context.is_some() || this.is_traced(py)? {
-        return imported!(py, "toolhead.call", "execute")?.call1((slf, input, context, is_text, raises));
+        return Ok(imported!(py, "toolhead.call", "execute")?.call1((slf, input, context, is_text, raises))?);
     }
     tool_call::create(slf, input, is_text, raises)
 }
@@ -371,17 +372,21 @@ fn run_now<'py>(
     if this.slow_sync || context.is_some() || this.is_traced(py)? {
         return imported!(py, "toolhead.call", "execute_sync")?.call1((slf, input, context, is_text, raises));
     }
-    let accepted =
-        ToolBase::accept_input(slf, input, is_text).or_else(|error| ToolBase::body_failed(slf, error))?;
+    let accepted = ToolBase::accept_input(slf, input, is_text)
+        .or_else(|error| ToolBase::body_failed(slf, error.into()))?;
     let (value, repairs) = match accepted {
         Checked::Accepted(value, repairs) => (value, repairs),
-        refused @ Checked::Refused(_) => return outcome(refused, raises),
+        refused @ Checked::Refused(_) => return Ok(outcome(refused, raises)?),
     };
     let context = this.new_context(py, repairs)?;
     let checked = match this.call_body(value, context.as_ref().map(Context::as_any)) {
-        Ok(output) => ToolBase::accept_output(slf, output).or_else(|error| ToolBase::body_failed(slf, error)),
-        Err(error) => ToolBase::body_failed(slf, error),
+        Ok(output) => {
+            ToolBase::accept_output(slf, output).or_else(|error| ToolBase::body_failed(slf, error.into()))
+        }
+        Err(error) => ToolBase::body_failed(slf, error.into()),
     };
+    // Taken out of the interpreter: what ends the context is Python code.
+    let checked = checked.map_err(PyErr::from);
     end(context.as_ref())?;
-    outcome(checked?, raises)
+    Ok(outcome(checked?, raises)?)
 }

@@ -15,6 +15,7 @@ use pyo3::types::PyTuple;
 use self::slots::{Call, Claimed};
 use crate::call_context::Context;
 use crate::ffi::call::{Sent, is_awaitable, is_coroutine, is_generator, send};
+use crate::ffi::make::Made;
 use crate::tool_base::{Checked, ToolBase, end, outcome};
 
 /// The flag of a code object that makes its generators awaitable (`types.coroutine`).
@@ -43,20 +44,20 @@ pub(crate) fn create<'py>(
     input: Bound<'py, PyAny>,
     is_text: bool,
     raises: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Made<Bound<'py, PyAny>> {
     let stage = Stage::New(input.unbind());
     slots::create(tool.py(), Parts { tool: tool.clone().unbind(), is_text, raises, stage })
 }
 
 /// `send(arg)`: starts or continues the call.
 #[inline]
-fn sent<'py>(call: &Call<'_>, arg: &Bound<'py, PyAny>) -> PyResult<Sent<'py>> {
+fn sent<'py>(call: &Call<'_>, arg: &Bound<'py, PyAny>) -> Made<Sent<'py>> {
     let py = arg.py();
     let (claimed, parts) = call.claim()?;
     let tool = parts.tool.into_bound(py);
     match parts.stage {
         Stage::New(_) if !arg.is_none() => {
-            Err(PyTypeError::new_err("can't send non-None value to a just-started tool call"))
+            Err(PyTypeError::new_err("can't send non-None value to a just-started tool call").into())
         }
         Stage::New(input) => begin(claimed, tool, &input.into_bound(py), parts.is_text, parts.raises),
         Stage::Waiting { inner, context } => {
@@ -67,11 +68,11 @@ fn sent<'py>(call: &Call<'_>, arg: &Bound<'py, PyAny>) -> PyResult<Sent<'py>> {
 }
 
 /// `throw(...)`: the way a cancellation arrives. Before the first step the body must not run at all.
-fn thrown<'py>(call: &Call<'_>, args: &Bound<'py, PyTuple>) -> PyResult<Sent<'py>> {
+fn thrown<'py>(call: &Call<'_>, args: &Bound<'py, PyTuple>) -> Made<Sent<'py>> {
     let py = args.py();
     let (claimed, parts) = call.claim()?;
     let Stage::Waiting { inner, context } = parts.stage else {
-        return Err(raised(args)?);
+        return Err(raised(args)?.into());
     };
     let (tool, inner) = (parts.tool.into_bound(py), inner.into_bound(py));
     let context = context.map(|context| Context::bind(context, py));
@@ -129,10 +130,10 @@ fn begin<'py>(
     input: &Bound<'py, PyAny>,
     is_text: bool,
     raises: bool,
-) -> PyResult<Sent<'py>> {
+) -> Made<Sent<'py>> {
     let py = input.py();
-    let accepted =
-        ToolBase::accept_input(&tool, input, is_text).or_else(|error| ToolBase::body_failed(&tool, error))?;
+    let accepted = ToolBase::accept_input(&tool, input, is_text)
+        .or_else(|error| ToolBase::body_failed(&tool, error.into()))?;
     let (value, repairs) = match accepted {
         Checked::Accepted(value, repairs) => (value, repairs),
         refused @ Checked::Refused(_) => return outcome(refused, raises).map(Sent::Return),
@@ -140,7 +141,7 @@ fn begin<'py>(
     let context = tool.get().new_context(py, repairs)?;
     let result = match tool.get().call_body(value, context.as_ref().map(Context::as_any)) {
         Ok(result) => result,
-        Err(error) => return after_error(&tool, context.as_ref(), error, raises),
+        Err(error) => return after_error(&tool, context.as_ref(), error.into(), raises),
     };
     let inner = if is_coroutine(&result) || is_awaitable_generator(&result)? {
         result
@@ -160,7 +161,7 @@ fn drive<'py>(
     context: Option<Context<'py>>,
     arg: &Bound<'py, PyAny>,
     raises: bool,
-) -> PyResult<Sent<'py>> {
+) -> Made<Sent<'py>> {
     match send(&inner, arg) {
         Ok(Sent::Return(output)) => finish(&tool, context.as_ref(), output, raises),
         Ok(Sent::Next(waits_for)) => {
@@ -169,7 +170,7 @@ fn drive<'py>(
             claimed.put_back(Parts { tool: tool.unbind(), is_text: false, raises, stage });
             Ok(Sent::Next(waits_for))
         }
-        Err(error) => after_error(&tool, context.as_ref(), error, raises),
+        Err(error) => after_error(&tool, context.as_ref(), error.into(), raises),
     }
 }
 
@@ -179,10 +180,10 @@ fn finish<'py>(
     context: Option<&Context<'py>>,
     output: Bound<'py, PyAny>,
     raises: bool,
-) -> PyResult<Sent<'py>> {
+) -> Made<Sent<'py>> {
     end(context)?;
     let checked =
-        ToolBase::accept_output(tool, output).or_else(|error| ToolBase::body_failed(tool, error))?;
+        ToolBase::accept_output(tool, output).or_else(|error| ToolBase::body_failed(tool, error.into()))?;
     outcome(checked, raises).map(Sent::Return)
 }
 
@@ -192,7 +193,7 @@ fn after_error<'py>(
     context: Option<&Context<'py>>,
     error: PyErr,
     raises: bool,
-) -> PyResult<Sent<'py>> {
+) -> Made<Sent<'py>> {
     // Attached for PyO3 as well, so that what is dropped is freed at once: tracebacks hold frames.
     Python::attach(|_| {
         end(context)?;

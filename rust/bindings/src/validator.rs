@@ -18,6 +18,7 @@ use toolhead_core::schema::dialect::{Dialect, Draft};
 use crate::compiled::Compiled;
 use crate::edit::PyEdit;
 use crate::errors::{self, Fault};
+use crate::ffi::make::Made;
 use crate::ffi::method::UnaryMethod;
 use crate::ffi::read::Raw;
 use crate::host::{self, PyHost};
@@ -77,12 +78,12 @@ impl Validator {
         &self,
         py: Python<'py>,
         value: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    ) -> Made<Option<Bound<'py, PyAny>>> {
         if !check::is_valid_data(&self.compiled.plan, PyValue(Raw::of(value))) {
             return Ok(None);
         }
         let value = value.clone();
-        if self.compiled.plan.defaults.is_empty() { Ok(Some(value)) } else { self.with_defaults(py, value).map(Some) }
+        Ok(Some(if self.compiled.plan.defaults.is_empty() { value } else { self.with_defaults(py, value)? }))
     }
 
     /// The validated value of a JSON text. None where it is not JSON, or the schema refuses it.
@@ -90,12 +91,12 @@ impl Validator {
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    ) -> Made<Option<Bound<'py, PyAny>>> {
         let text = text_of(text)?;
         match decode(&self.compiled.plan, &text, &mut PyBuilder::new(py, Some(&self.compiled))) {
             Ok(decoded) => self.completed(py, decoded).map(Some),
             Err(Stop::Syntax | Stop::Refused) => Ok(None),
-            Err(Stop::Host(raised)) => Err(raised.into()),
+            Err(Stop::Host(raised)) => Err(raised),
         }
     }
 
@@ -104,8 +105,8 @@ impl Validator {
         &self,
         py: Python<'py>,
         decoded: Decoded<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if decoded.lacks_defaults { self.with_defaults(py, decoded.value) } else { Ok(decoded.value) }
+    ) -> Made<Bound<'py, PyAny>> {
+        Ok(if decoded.lacks_defaults { self.with_defaults(py, decoded.value)? } else { decoded.value })
     }
 
     /// The compiled schema.
@@ -381,7 +382,7 @@ impl UnaryMethod for Decode {
         let (validator, py) = (this.get(), this.py());
         let text = text_of(text)?;
         match decode(&validator.compiled.plan, &text, &mut PyBuilder::new(py, Some(&validator.compiled))) {
-            Ok(decoded) => validator.completed(py, decoded),
+            Ok(decoded) => Ok(validator.completed(py, decoded)?),
             Err(Stop::Host(raised)) => Err(raised.into()),
             Err(Stop::Syntax | Stop::Refused) => Err(validator.text_refusal(py, &text)),
         }

@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::{Context, Members};
 use crate::ffi::call::guarded;
+use crate::ffi::make::Made;
 use crate::ffi::object::{self, Contents, FreeList, slot};
 
 const ATTRIBUTES: [(&CStr, &str); 14] = [
@@ -77,7 +78,7 @@ impl Contents for Members {
 
 impl<'py> Context<'py> {
     #[inline]
-    pub(super) fn create(py: Python<'py>, members: Members) -> PyResult<Self> {
+    pub(super) fn create(py: Python<'py>, members: Members) -> Made<Self> {
         object::create(type_object(py)?, members).map(Self)
     }
 
@@ -95,8 +96,12 @@ impl<'py> Context<'py> {
 }
 
 /// The type `ToolExecutionContext`.
+#[inline]
 pub(crate) fn type_object(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if let Some(made) = TYPE.get(py) {
+        return Ok(made.bind(py));
+    }
     TYPE.get_or_try_init(py, || make_type(py).map(Bound::unbind)).map(|made| made.bind(py))
 }
 

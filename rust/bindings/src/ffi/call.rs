@@ -9,6 +9,8 @@ use pyo3::exceptions::PySystemError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use super::make::{Made, Raised};
+
 /// What an iterator answered to a sent value.
 pub(crate) enum Sent<'py> {
     /// It waits for something; pass it on.
@@ -18,13 +20,13 @@ pub(crate) enum Sent<'py> {
 }
 
 /// Sends `arg` into `inner` (`None` to start or continue), without a `StopIteration` object on the way back.
-pub(crate) fn send<'py>(inner: &Bound<'py, PyAny>, arg: &Bound<'py, PyAny>) -> PyResult<Sent<'py>> {
+pub(crate) fn send<'py>(inner: &Bound<'py, PyAny>, arg: &Bound<'py, PyAny>) -> Made<Sent<'py>> {
     let py = inner.py();
     let mut result = std::ptr::null_mut();
     // SAFETY: both arguments are live objects and `result` is a valid place for one owned reference.
     let status = unsafe { ffi::PyIter_Send(inner.as_ptr(), arg.as_ptr(), &raw mut result) };
     // SAFETY: `PyIter_Send` leaves an owned reference, or null with an exception set.
-    let value = unsafe { Bound::from_owned_ptr_or_err(py, result) }?;
+    let value = unsafe { Bound::from_owned_ptr_or_opt(py, result) }.ok_or(Raised)?;
     Ok(match status {
         ffi::PySendResult::PYGEN_NEXT => Sent::Next(value),
         ffi::PySendResult::PYGEN_RETURN | ffi::PySendResult::PYGEN_ERROR => Sent::Return(value),
@@ -51,13 +53,13 @@ pub(crate) fn is_awaitable(value: &Bound<'_, PyAny>) -> bool {
 
 /// The value of a context variable in the current context, or None where it has none.
 #[inline]
-pub(crate) fn context_variable<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn context_variable<'py>(variable: &Bound<'py, PyAny>) -> Made<Option<Bound<'py, PyAny>>> {
     let py = variable.py();
     let mut value = std::ptr::null_mut();
     // SAFETY: the argument is a live object (its type is checked by the call) and `value` is a valid place.
     let status = unsafe { ffi::PyContextVar_Get(variable.as_ptr(), std::ptr::null_mut(), &raw mut value) };
     if status < 0 {
-        return Err(PyErr::fetch(py));
+        return Err(Raised);
     }
     // SAFETY: on success `value` is null or an owned reference.
     Ok(unsafe { Bound::from_owned_ptr_or_opt(py, value) })
@@ -65,13 +67,14 @@ pub(crate) fn context_variable<'py>(variable: &Bound<'py, PyAny>) -> PyResult<Op
 
 /// Runs the body of a C function attached, and turns a panic into an exception. None where one is set.
 pub(crate) fn guarded<R>(body: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
-    Python::attach(|py| unpanicked(py, || body(py)))
+    Python::attach(|py| unpanicked(|| Ok(body(py)?)))
 }
 
 /// Runs the body of a C function, and turns a panic into an exception. None where one is set.
 #[inline]
-pub(crate) fn unpanicked<R>(py: Python<'_>, body: impl FnOnce() -> PyResult<R>) -> Option<R> {
-    let result = catch_unwind(AssertUnwindSafe(body))
-        .unwrap_or_else(|_| Err(PySystemError::new_err("a tool call panicked; please report this")));
-    result.map_err(|error| error.restore(py)).ok()
+pub(crate) fn unpanicked<R>(body: impl FnOnce() -> Made<R>) -> Option<R> {
+    let result = catch_unwind(AssertUnwindSafe(body));
+    result
+        .unwrap_or_else(|_| Err(PySystemError::new_err("a tool call panicked; please report this").into()))
+        .ok()
 }

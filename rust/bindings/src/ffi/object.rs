@@ -12,6 +12,8 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use super::make::{Made, Raised};
+
 /// What lies in an object of one of our types.
 pub(crate) trait Contents: Sized + 'static {
     /// The list of freed objects of this type.
@@ -60,10 +62,7 @@ pub(crate) unsafe fn contents<'a, T: Contents>(object: *mut PyObject) -> &'a T {
 
 /// A new object of `made`, a type with the slots of this file.
 #[inline]
-pub(crate) fn create<'py, T: Contents>(
-    made: &Bound<'py, PyType>,
-    contents: T,
-) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn create<'py, T: Contents>(made: &Bound<'py, PyType>, contents: T) -> Made<Bound<'py, PyAny>> {
     let py = made.py();
     let object = match T::free_list().pop(made) {
         Some(object) => object,
@@ -71,7 +70,7 @@ pub(crate) fn create<'py, T: Contents>(
         None => unsafe { ffi::PyObject_GC_New::<PyObject>(made.as_type_ptr()) },
     };
     if object.is_null() {
-        return Err(PyErr::fetch(py));
+        return Err(Raised);
     }
     // SAFETY: the object is new, so that the place is ours and uninitialised.
     unsafe { place::<T>(object).write(contents) };

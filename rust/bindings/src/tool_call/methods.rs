@@ -97,7 +97,7 @@ unsafe fn called(
         let argument = unsafe { argument(py, args, 0) };
         // SAFETY: the descriptor has checked that the object is an instance of the class, a subclass of `ToolBase`.
         let tool = unsafe { slf.cast_unchecked::<ToolBase>() };
-        unpanicked(py, || start(tool, argument, None, is_text, false))
+        unpanicked(|| start(tool, argument, None, is_text, false))
     } else {
         // SAFETY: the names of the keyword arguments are null or a tuple that the interpreter lends.
         let names = unsafe { Bound::from_borrowed_ptr_or_opt(py, names) };
@@ -105,8 +105,8 @@ unsafe fn called(
             // SAFETY: `detour` asks for the positional arguments and for one argument a name, which follow them.
             unsafe { argument(py, args, index) }
         };
-        unpanicked(py, || {
-            Python::attach(|_| detour(&slf, read, count.unsigned_abs(), names.as_ref(), is_text))
+        unpanicked(|| {
+            Ok(Python::attach(|_| detour(&slf, read, count.unsigned_abs(), names.as_ref(), is_text))?)
         })
     };
     result.map_or(null_mut(), Bound::into_ptr)

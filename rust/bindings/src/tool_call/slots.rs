@@ -18,6 +18,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use super::{Parts, Stage, closed, never_awaited, sent, thrown};
 use crate::ffi::call::{Sent, guarded, unpanicked};
+use crate::ffi::make::Made;
 use crate::ffi::object::{self, Contents, FreeList, slot};
 
 /// Nobody runs the call; its parts are in place.
@@ -49,19 +50,19 @@ impl<'a> Call<'a> {
 
     /// Takes the parts to run the call: two threads, or a body that awaits its own call, meet an error here.
     #[inline]
-    pub(super) fn claim(&self) -> PyResult<(Claimed<'a>, Parts)> {
+    pub(super) fn claim(&self) -> Made<(Claimed<'a>, Parts)> {
         match self.memory.enter() {
             IDLE => {
                 let claimed = Claimed(Some(self.memory));
                 match self.memory.take() {
                     Some(parts) => Ok((claimed, parts)),
-                    None => Err(PySystemError::new_err("a tool call has lost its parts")),
+                    None => Err(PySystemError::new_err("a tool call has lost its parts").into()),
                 }
             }
-            RUNNING => Err(PyValueError::new_err("tool call already executing")),
+            RUNNING => Err(PyValueError::new_err("tool call already executing").into()),
             _ => {
                 self.memory.state.store(DONE, Ordering::Release);
-                Err(PyRuntimeError::new_err("cannot reuse already awaited tool call"))
+                Err(PyRuntimeError::new_err("cannot reuse already awaited tool call").into())
             }
         }
     }
@@ -162,7 +163,7 @@ impl Contents for Memory {
 
 /// A new object that holds `parts`.
 #[inline]
-pub(super) fn create(py: Python<'_>, parts: Parts) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn create(py: Python<'_>, parts: Parts) -> Made<Bound<'_, PyAny>> {
     let memory = Memory {
         state: AtomicU8::new(IDLE),
         was_finalized: AtomicBool::new(false),
@@ -171,8 +172,12 @@ pub(super) fn create(py: Python<'_>, parts: Parts) -> PyResult<Bound<'_, PyAny>>
     object::create(type_object(py)?, memory)
 }
 
+#[inline]
 fn type_object(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if let Some(made) = TYPE.get(py) {
+        return Ok(made.bind(py));
+    }
     TYPE.get_or_try_init(py, || make_type(py).map(Bound::unbind)).map(|made| made.bind(py))
 }
 
@@ -199,7 +204,7 @@ unsafe extern "C" fn am_send(
     let call = Call { memory: unsafe { object::contents::<Memory>(slf) } };
     // SAFETY: the interpreter lends a live object.
     let arg = unsafe { Bound::from_borrowed_ptr(py, arg) };
-    let sent = unpanicked(py, || {
+    let sent = unpanicked(|| {
         Ok(match sent(&call, &arg)? {
             Sent::Next(value) => (PySendResult::PYGEN_NEXT, value.into_ptr()),
             Sent::Return(value) => (PySendResult::PYGEN_RETURN, value.into_ptr()),

@@ -329,31 +329,59 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     #[inline]
     fn value_of(&mut self, types: u8, more: u8, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
         self.skip_blanks();
-        let (kind, found) = match self.peek() {
-            Some(b'"') => (Kind::String, kinds::STRING),
-            Some(b'{') => (Kind::Object, kinds::OBJECT),
-            Some(b'[') => (Kind::Array, kinds::ARRAY),
-            Some(b'-' | b'0'..=b'9') => (Kind::Integer, kinds::NUMBER),
-            Some(b't' | b'f') => (Kind::Bool, kinds::BOOL),
-            Some(b'n') => (Kind::Null, kinds::NULL),
-            _ => return Err(Stop::Syntax),
-        };
-        if types & found == 0 {
-            return Err(Stop::Refused);
-        }
-        if more & found == 0 {
-            match kind {
-                Kind::String => return self.free_string(),
-                Kind::Integer => return self.number(types, NONE),
-                Kind::Bool | Kind::Null => return self.literal(),
-                _ => {}
+        // One jump for each value: what a kind needs stands in its arm.
+        match self.peek() {
+            Some(b'"') => {
+                if types & kinds::STRING == 0 {
+                    return Err(Stop::Refused);
+                }
+                if more & kinds::STRING == 0 { self.free_string() } else { self.ruled(id, Kind::String) }
             }
+            Some(b'{') => {
+                if types & kinds::OBJECT == 0 {
+                    Err(Stop::Refused)
+                } else {
+                    self.ruled(id, Kind::Object)
+                }
+            }
+            Some(b'[') => {
+                if types & kinds::ARRAY == 0 {
+                    Err(Stop::Refused)
+                } else {
+                    self.ruled(id, Kind::Array)
+                }
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                if types & kinds::NUMBER == 0 {
+                    return Err(Stop::Refused);
+                }
+                if more & kinds::NUMBER == 0 {
+                    self.number(types, NONE)
+                } else {
+                    self.ruled(id, Kind::Integer)
+                }
+            }
+            Some(b't' | b'f') => {
+                if types & kinds::BOOL == 0 {
+                    return Err(Stop::Refused);
+                }
+                if more & kinds::BOOL == 0 { self.literal() } else { self.ruled(id, Kind::Bool) }
+            }
+            Some(b'n') => {
+                if types & kinds::NULL == 0 {
+                    return Err(Stop::Refused);
+                }
+                if more & kinds::NULL == 0 { self.literal() } else { self.ruled(id, Kind::Null) }
+            }
+            _ => Err(Stop::Syntax),
         }
+    }
+
+    /// A value of a kind for which its node asks for more.
+    #[inline]
+    fn ruled(&mut self, id: NodeId, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
         let node = self.plan.node(id);
-        if node.check_count == 0 || more & found == 0 {
-            return self.by_rule(node, kind);
-        }
-        self.checked(id, node, kind)
+        if node.check_count == 0 { self.by_rule(node, kind) } else { self.checked(id, node, kind) }
     }
 
     /// A value by the rule that its node has for its kind.
