@@ -654,18 +654,18 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 self.skip_blanks();
             }
         }
-        let filled = match progress.start {
-            Start::Empty => 0,
-            // A name that is missing is required, which is asked next.
-            Start::Names => progress.known,
-            Start::Defaults(count) => count,
-        };
-        let missing = rule.is_some_and(|rule| progress.required != rule.required);
-        if !missing && self.builder.members(&object) != filled + read - progress.known && !self.repeated_names
-        {
+        if rule.is_some_and(|rule| {
+            progress.required != rule.required || read < rule.min || read > rule.max
+        }) {
             return Err(Stop::Refused);
         }
-        if missing || rule.is_some_and(|rule| read < rule.min || read > rule.max) {
+        let expected = match progress.start {
+            // Each in its place, none twice.
+            Start::Names if read == progress.known => None,
+            Start::Empty | Start::Names => Some(read),
+            Start::Defaults(count) => Some(count + read - progress.known),
+        };
+        if expected.is_some_and(|expected| self.builder.members(&object) != expected) && !self.repeated_names {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
