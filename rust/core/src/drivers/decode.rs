@@ -654,9 +654,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 self.skip_blanks();
             }
         }
-        if rule.is_some_and(|rule| {
-            progress.required != rule.required || read < rule.min || read > rule.max
-        }) {
+        if rule.is_some_and(|rule| progress.required != rule.required || read < rule.min || read > rule.max) {
             return Err(Stop::Refused);
         }
         let expected = match progress.start {
@@ -665,7 +663,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             Start::Empty | Start::Names => Some(read),
             Start::Defaults(count) => Some(count + read - progress.known),
         };
-        if expected.is_some_and(|expected| self.builder.members(&object) != expected) && !self.repeated_names {
+        if expected.is_some_and(|expected| self.builder.members(&object) != expected) && !self.repeated_names
+        {
             return Err(Stop::Refused);
         }
         self.depth -= 1;

@@ -1,6 +1,5 @@
 //! `uniqueItems` (2020-12 Validation 6.4.3): equality of JSON values, 1 and 1.0 being the same.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::{Behaviour, Check, Early, Keyword, Rule};
@@ -52,19 +51,25 @@ fn repeated<'a, I: Instance<'a>>(value: I) -> Option<(usize, usize)> {
     }
     // A key of its own for each run: items chosen to collide do not.
     let keys = RandomState::new();
-    let mut seen: HashMap<u64, Vec<usize>> = HashMap::with_capacity(value.len());
+    let mut hashes: Vec<(u64, usize)> = Vec::with_capacity(value.len());
     value.items(|index, item| {
         let mut hasher = keys.build_hasher();
         hash_value(item, &mut hasher, &keys);
-        let bucket = seen.entry(hasher.finish()).or_default();
-        found = bucket
-            .iter()
-            .find(|before| value.item(**before).is_some_and(|other| equal(other, item)))
-            .map(|before| (*before, index));
-        bucket.push(index);
-        found.is_none()
+        hashes.push((hasher.finish(), index));
+        true
     });
-    found
+    hashes.sort_unstable();
+    let are_equal = |before: usize, index: usize| {
+        value.item(before).zip(value.item(index)).is_some_and(|(before, item)| equal(before, item))
+    };
+    let same_hash = hashes.chunk_by(|before, after| before.0 == after.0).filter(|same| same.len() > 1);
+    same_hash
+        .filter_map(|same| {
+            let mut pairs =
+                (1..same.len()).flat_map(|at| same[..at].iter().map(move |before| (before.1, same[at].1)));
+            pairs.find(|(before, index)| are_equal(*before, *index))
+        })
+        .min_by_key(|(_, index)| *index)
 }
 
 impl Behaviour for UniqueItems {
