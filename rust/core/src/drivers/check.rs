@@ -74,7 +74,9 @@ impl Hasher for Mixed {
         self.0 ^ (self.0 >> 32)
     }
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
     }
     #[inline]
     fn write_u32(&mut self, number: u32) {

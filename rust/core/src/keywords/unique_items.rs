@@ -51,18 +51,18 @@ fn repeated<'a, I: Instance<'a>>(value: I) -> Option<(usize, usize)> {
     }
     // A key of its own for each run: items chosen to collide do not.
     let keys = RandomState::new();
-    let mut hashes: Vec<(u64, usize)> = Vec::with_capacity(value.len());
+    let mut found: Vec<(u64, usize)> = Vec::with_capacity(value.len());
     value.items(|index, item| {
         let mut hasher = keys.build_hasher();
         hash_value(item, &mut hasher, &keys);
-        hashes.push((hasher.finish(), index));
+        found.push((hasher.finish(), index));
         true
     });
-    hashes.sort_unstable();
+    found.sort_unstable();
     let are_equal = |before: usize, index: usize| {
         value.item(before).zip(value.item(index)).is_some_and(|(before, item)| equal(before, item))
     };
-    let same_hash = hashes.chunk_by(|before, after| before.0 == after.0).filter(|same| same.len() > 1);
+    let same_hash = found.chunk_by(|before, after| before.0 == after.0).filter(|same| same.len() > 1);
     same_hash
         .filter_map(|same| {
             let mut pairs =
