@@ -100,23 +100,27 @@ impl Defaults {
         object: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
         let (py, plan) = (object.py(), &compiled.plan);
-        let template = match &self.templates[rule as usize] {
-            Template::Defaults(defaults) => Some(defaults),
-            _ => None,
-        };
-        for property in plan.properties_of(&plan.objects[rule as usize]) {
-            if property.default == NONE
-                || (template.is_some() && self.values[property.default as usize].is_some())
-            {
+        let properties = plan.properties_of(&plan.objects[rule as usize]);
+        let mut given = None;
+        if let Template::Defaults(defaults) = &self.templates[rule as usize] {
+            // As if it had started with them. Into an empty dict the interpreter copies the table as it is.
+            let members = object.copy()?;
+            object.clear();
+            make::dict_add(object, defaults.bind(py))?;
+            object.update(members.as_mapping())?;
+            given = Some(members);
+        }
+        let lacking = given.as_ref().unwrap_or(object);
+        for property in properties.iter().filter(|property| property.default != NONE) {
+            if given.is_some() && self.values[property.default as usize].is_some() {
                 continue;
             }
             let name = make::known(&compiled.keys, py, property.token);
-            if !object.contains(name)? {
+            if !lacking.contains(name)? {
                 object.set_item(name, self.value(py, plan, property.default)?)?;
             }
         }
-        // Behind the others, which are there by now.
-        template.map_or(Ok(()), |template| Ok(make::dict_add(object, template.bind(py))?))
+        Ok(())
     }
 }
 
