@@ -209,6 +209,13 @@ impl Run {
             return true;
         }
         let properties = x.plan.properties_of(rule);
+        let hinted = properties.get(this.at as usize).filter(|property| {
+            let is_new = this.at < 64 && this.bits & (1 << this.at) == 0;
+            is_new && !tight && property.types != 0 && next.is_none()
+        });
+        if hinted.is_some_and(|property| x.plan.name(property).starts_with(key)) {
+            return true;
+        }
         let members = &x.facts.members[object as usize];
         let order = if tight { &members.required } else { &members.allowed };
         let is_new = |at: usize| {
