@@ -1,5 +1,6 @@
 """Hostile data, texts and schemas are answered or refused with our own errors, in bounded time, on any stack."""
 
+import contextlib
 import decimal
 import json
 import sys
@@ -500,6 +501,53 @@ def test_time_grows_with_the_size_not_its_square(make):
     (small, less), (large, more) = make(2_000), make(16_000)
     # Eight times the size: a square would take 64 times as long.
     assert quickest(lambda: large(more)) < 32 * quickest(lambda: small(less)) + 0.05
+
+
+def names(count, begin="p"):
+    return [f"{begin}{n}" for n in range(count)]
+
+
+def backwards(count, begin="p"):
+    return dict.fromkeys(reversed(names(count, begin)), 1)
+
+
+CLOSED = {"additionalProperties": False}
+ONE = {"required": ["z"], "maxProperties": 1}
+STREAMED = {
+    "const": lambda n: ({"const": backwards(n)}, dict.fromkeys(names(n), 1)),
+    "enum of objects": lambda n: ({"enum": [backwards(n), backwards(n, "q")]}, dict.fromkeys(names(n), 1)),
+    "const of an array": lambda n: ({"const": list(range(n))}, list(range(n))),
+    "enum of strings": lambda n: ({"items": {"enum": names(n)}}, names(n)),
+    "enum of many kinds": lambda n: ({"items": {"enum": [*names(n), 1]}}, names(n)),
+    "closed": lambda n: ({"properties": dict.fromkeys(names(n), True), **CLOSED}, backwards(n)),
+    "closed to all": lambda n: ({"properties": dict.fromkeys(names(n), True), **CLOSED}, backwards(n, "q")),
+    "as many as required": lambda n: ({"required": names(n), "maxProperties": n}, backwards(n)),
+    "no room": lambda n: ({"properties": dict.fromkeys(names(n), True), **CLOSED, **ONE}, backwards(n)),
+    "missing": lambda n: ({"required": [*names(n), "z"]}, backwards(n // 2)),
+    "names required": lambda n: ({"dependentRequired": {f"p{i}": [f"p{i - 1}"] for i in range(1, n)}}, backwards(n)),
+    "names judged": lambda n: ({"propertyNames": {"enum": names(n)}}, backwards(n)),
+    "one long string": lambda n: ({"const": "ab" * 16 * n}, "ab" * 16 * n),
+}
+
+
+@pytest.mark.parametrize("cut", [16, None])
+@pytest.mark.parametrize("make", STREAMED.values(), ids=STREAMED.keys())
+def test_time_of_a_stream_grows_with_the_size_not_its_square(make, cut):
+    def work(size):
+        schema, value = make(size)
+        validator, text = Validator(schema), json.dumps(value)
+        pieces = [text] if cut is None else [text[at : at + cut] for at in range(0, len(text), cut)]
+
+        def run():
+            reader = validator.stream()
+            for piece in pieces:
+                reader.push(piece)
+            with contextlib.suppress(ToolheadError):
+                reader.finish()
+
+        return quickest(run)
+
+    assert work(32_000) < 32 * work(4_000) + 0.05
 
 
 def test_a_schema_of_ten_megabytes():

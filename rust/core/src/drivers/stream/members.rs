@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use super::candidates::Candidates;
 use super::cell::{Cell, Fault, NOBODY, Part, Status, Via};
 use super::expand::written;
 use super::facts::{Literal, is_constrained};
-use super::text::goes_on;
 use super::{Context, Next, Run};
 use crate::instance::kinds;
 use crate::keywords::{Early, Keyword};
@@ -198,31 +198,32 @@ impl Run {
     ) -> bool {
         let this = &self.cells[cell as usize];
         let key = &self.key[..length];
-        let begins = |name: &str| match next {
-            Some(characters) => goes_on(name, key, characters),
-            None => name.starts_with(key),
-        };
         if let Part::Literal(id) = this.part {
             let Literal::Object(members) = &x.facts.literals[id as usize] else { return true };
-            return members.iter().any(|(name, _)| begins(name));
+            return Candidates::Members(members).beginning(key, next).next().is_some();
         }
-        let Some((rule, _)) = rule_of(x, this) else { return true };
+        let Some((rule, object)) = rule_of(x, this) else { return true };
         let count = self.frames.last().map_or(0, |frame| frame.count);
         let tight = is_tight(rule, this, count);
         if rule.additional != FALSE && !tight {
             return true;
         }
         let properties = x.plan.properties_of(rule);
-        let allowed = |at: usize| {
-            let property = &properties[at];
-            let seen = at < 64 && this.bits & (1 << at) != 0;
-            !seen
-                && (property.required || !tight)
-                && (rule.additional != FALSE || property.types != 0)
-                && begins(x.plan.name(property))
+        let hinted = properties.get(this.at as usize).filter(|property| {
+            let is_new = this.at < 64 && this.bits & (1 << this.at) == 0;
+            is_new && !tight && property.types != 0 && next.is_none()
+        });
+        if hinted.is_some_and(|property| x.plan.name(property).starts_with(key)) {
+            return true;
+        }
+        let members = &x.facts.members[object as usize];
+        let order = if tight { &members.required } else { &members.allowed };
+        let is_new = |at: usize| {
+            let position = order[at];
+            position >= 64 || this.bits & (1 << position) == 0
         };
-        let hint = this.at as usize;
-        if hint < properties.len() && allowed(hint) || (0..properties.len()).any(allowed) {
+        // Those that came lie between: at most the 64 that are remembered.
+        if Candidates::Names(x.plan, properties, order).beginning(key, next).any(is_new) {
             return true;
         }
         !tight
@@ -246,7 +247,7 @@ impl Run {
         let mut repeats = None;
         frame.settles = false;
         if let Some(names) = &mut frame.names {
-            names.push(name.into());
+            names.insert(name.into());
         }
         let (start, end, count) = (frame.start, frame.end, frame.count);
         frame.count += 1;
@@ -264,16 +265,16 @@ impl Run {
                 Part::Node(_) => repeats = self.member_of_node(x, index, name, count, at).or(repeats),
                 Part::Literal(id) => {
                     let Literal::Object(members) = &x.facts.literals[id as usize] else { continue };
-                    match members.iter().find(|(member, _)| **member == *name) {
-                        Some((_, literal)) => {
+                    match members.binary_search_by(|(member, _)| (**member).cmp(name)) {
+                        Ok(found) => {
                             self.cells[index as usize].required += 1;
                             self.next.push(Next {
-                                part: Part::Literal(*literal),
+                                part: Part::Literal(members[found].1),
                                 parent: index,
                                 via: Via::Here,
                             });
                         }
-                        None => self.fail(x, index, Fault::Literal, at),
+                        Err(_) => self.fail(x, index, Fault::Literal, at),
                     }
                 }
                 Part::Row(check, row) => {
@@ -425,7 +426,7 @@ impl Run {
             Part::Needs(check) => {
                 let Early::Needs(rows) = x.plan.checks[check as usize].rule.early() else { return };
                 let Some(names) = self.frames.last().and_then(|frame| frame.names.as_ref()) else { return };
-                let has = |name: &str| names.iter().any(|seen| **seen == *name);
+                let has = |name: &str| names.contains(name);
                 let holds =
                     rows.iter().all(|(trigger, needed)| !has(trigger) || needed.iter().all(|name| has(name)));
                 if holds { self.pass(x, index, at) } else { self.fail(x, index, Fault::Needs, at) }

@@ -4,6 +4,7 @@
 //! is a [`cell::Cell`]; the cells of the open containers and of the value at hand form a stack. A part that a keyword
 //! cannot follow stays open: the verdict here is never wrong, and the ordinary driver has the last word.
 
+mod candidates;
 mod capture;
 mod cell;
 mod expand;
@@ -16,7 +17,7 @@ mod report;
 mod settle;
 mod text;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::RandomState;
 
 use crate::drivers::check::Checker;
@@ -84,7 +85,7 @@ struct Frame {
     /// One of its cells waits for the present member's value alone.
     settles: bool,
     /// Its names, where a cell must see them again.
-    names: Option<Vec<Box<str>>>,
+    names: Option<HashSet<Box<str>>>,
 }
 
 #[derive(Debug)]
@@ -216,7 +217,7 @@ impl Run {
             room: if is_object { self.room(x) } else { usize::MAX },
             judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
             settles: false,
-            names: (is_object && self.wants_names(x)).then(Vec::new),
+            names: (is_object && self.wants_names(x)).then(HashSet::new),
         };
         self.frames.push(frame);
         self.value_start = self.cells.len();

@@ -260,7 +260,7 @@ impl Run {
                 bits & (1 << position) != 0
             } else {
                 let names = self.frames.get(depth).and_then(|frame| frame.names.as_ref());
-                names.is_some_and(|names| names.iter().any(|name| **name == *x.plan.name(property)))
+                names.is_some_and(|names| names.contains(x.plan.name(property)))
             };
             if property.required && !seen && self.found.len() < x.plan.limits.issues {
                 let name = Name::Known(rule.first + position);
@@ -282,8 +282,8 @@ impl Run {
         let Part::Needs(check) = self.cells[cell as usize].part else { return };
         let keyword = x.plan.checks[check as usize].keyword;
         let Early::Needs(rows) = x.plan.checks[check as usize].rule.early() else { return };
-        let names = self.frames.get(depth).and_then(|frame| frame.names.clone()).unwrap_or_default();
-        let has = |name: &str| names.iter().any(|seen| **seen == *name);
+        let names = self.frames.get_mut(depth).and_then(|frame| frame.names.take()).unwrap_or_default();
+        let has = |name: &str| names.contains(name);
         let schema_path = self.schema_path(x, cell, Some(keyword));
         for (trigger, needed) in rows.iter().filter(|(trigger, _)| has(trigger)) {
             for name in needed.iter().filter(|name| !has(name)) {
@@ -298,6 +298,9 @@ impl Run {
                     Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
                 );
             }
+        }
+        if let Some(frame) = self.frames.get_mut(depth) {
+            frame.names = Some(names);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use super::candidates::Candidates;
 use super::cell::{Fault, NOBODY, Part, Status};
 use super::expand::written;
 use super::facts::Literal;
@@ -24,42 +25,6 @@ pub(super) struct Text {
     events: Vec<(usize, u32, Option<Fault>)>,
 }
 
-/// The strings that a cell allows.
-enum Candidates<'p> {
-    Set(&'p [(Box<str>, usize)]),
-    Strings(&'p [Box<str>]),
-    One(&'p str),
-    /// Any.
-    Free,
-}
-
-impl<'p> Candidates<'p> {
-    fn get(&self, at: usize) -> Option<&'p str> {
-        match self {
-            Self::Set(members) => members.get(at).map(|(text, _)| &**text),
-            Self::Strings(texts) => texts.get(at).map(|text| &**text),
-            Self::One(text) => (at == 0).then_some(*text),
-            Self::Free => None,
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &'p str> {
-        (0..).map_while(|at| self.get(at))
-    }
-}
-
-/// Bytes of whole characters that two texts begin with.
-fn common(a: &str, b: &str) -> usize {
-    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    (0..=same).rev().find(|at| a.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Does a candidate go on with one of these characters?
-pub(super) fn goes_on(candidate: &str, begin: &str, characters: &RangeInclusive<u32>) -> bool {
-    let next = candidate.strip_prefix(begin).and_then(|rest| rest.chars().next());
-    next.is_some_and(|next| characters.contains(&u32::from(next)))
-}
-
 /// The offset of the last byte of the character of a piece that ends before `end`.
 pub(super) fn place(piece: &str, from: &Range<usize>, end: usize) -> usize {
     if piece.len() == from.len() { from.start + end - 1 } else { from.end - 1 }
@@ -79,22 +44,22 @@ fn rule_of(x: Context<'_>, id: u32) -> Option<&StringRule> {
     x.plan.strings.get(written(x, id).string as usize)
 }
 
-fn candidates(x: Context<'_>, part: Part) -> Candidates<'_> {
+/// The strings that a cell allows; None where it allows any.
+fn candidates(x: Context<'_>, part: Part) -> Option<Candidates<'_>> {
     match part {
-        Part::Node(id) => match rule_of(x, id) {
-            Some(rule) if rule.set != NONE => Candidates::Set(&x.plan.sets[rule.set as usize].members),
-            _ => Candidates::Free,
-        },
-        Part::Values(check) => x
-            .facts
-            .allowed
-            .get(&check)
-            .map_or(Candidates::Free, |allowed| Candidates::Strings(&allowed.strings)),
+        Part::Node(id) => {
+            let rule = rule_of(x, id).filter(|rule| rule.set != NONE)?;
+            let set = rule.set as usize;
+            Some(Candidates::Set(&x.plan.sets[set].members, &x.facts.sets[set]))
+        }
+        Part::Values(check) => {
+            x.facts.allowed.get(&check).map(|allowed| Candidates::Strings(&allowed.strings))
+        }
         Part::Literal(id) => match &x.facts.literals[id as usize] {
-            Literal::Scalar(value) => Candidates::One(value.text()),
-            _ => Candidates::Free,
+            Literal::Scalar(value) => Some(Candidates::One(value.text())),
+            _ => None,
         },
-        _ => Candidates::Free,
+        _ => None,
     }
 }
 
@@ -128,7 +93,7 @@ fn fault_of(x: Context<'_>, part: Part, text: &str) -> Option<Fault> {
             })
         }
         Part::Values(_) | Part::Literal(_) => {
-            (!candidates(x, part).iter().any(|candidate| candidate == text)).then_some(Fault::Literal)
+            (!candidates(x, part).is_some_and(|candidates| candidates.has(text))).then_some(Fault::Literal)
         }
         _ => None,
     }
@@ -209,16 +174,22 @@ impl Run {
     ) {
         let cell = u32::try_from(index).unwrap_or(NOBODY);
         let part = self.cells[index].part;
-        let candidates = candidates(x, part);
-        if !matches!(candidates, Candidates::Free) {
+        if let Some(candidates) = candidates(x, part) {
             let text = &self.text.kept;
+            let known = text.len() - piece.len();
             let mut at = self.cells[index].at as usize;
-            while candidates.get(at).is_some_and(|candidate| !candidate.starts_with(text.as_str())) {
-                at += 1;
+            // The one that began like the text so far is compared with the piece alone.
+            let goes_on = |candidate: &str| {
+                candidate.as_bytes().get(known..).is_some_and(|rest| rest.starts_with(piece.as_bytes()))
+            };
+            let mut is_open = candidates.get(at).is_some_and(goes_on);
+            if !is_open {
+                at = candidates.seek(at, text);
+                self.cells[index].at = u32::try_from(at).unwrap_or(NONE);
+                is_open = candidates.get(at).is_some_and(|candidate| candidate.starts_with(text.as_str()));
             }
-            self.cells[index].at = u32::try_from(at).unwrap_or(NONE);
-            if candidates.get(at).is_none() {
-                let right = candidates.iter().map(|candidate| common(text, candidate)).max().unwrap_or(0);
+            if !is_open {
+                let right = candidates.common(text);
                 let wrong = text[right..].chars().next().map_or(0, char::len_utf8);
                 let end = right + wrong - (text.len() - piece.len());
                 events.push((place(piece, from, end), cell, Some(Fault::Literal)));
@@ -268,10 +239,9 @@ impl Run {
             }
             let part = self.cells[index].part;
             let cell = u32::try_from(index).unwrap_or(NOBODY);
-            let candidates = candidates(x, part);
             let text = &self.text.kept;
-            if !matches!(candidates, Candidates::Free)
-                && !candidates.iter().any(|candidate| goes_on(candidate, text, characters))
+            if candidates(x, part)
+                .is_some_and(|candidates| candidates.beginning(text, Some(characters)).next().is_none())
             {
                 self.fail(x, cell, Fault::Literal, at);
             } else if let Part::Node(id) = part
