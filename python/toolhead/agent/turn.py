@@ -55,6 +55,8 @@ class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     messages: list[dict[str, Any]]
     steps: tuple[AgentStep, ...]
     pending: tuple[PendingCall, ...]
+    error: str | None = None
+    """Of a turn that ended with `error`: what the provider said in its response, or what the model's client raised."""
     transcript: list[dict[str, Any]]
 
     @property
@@ -199,11 +201,11 @@ class AgentTurn:
                 async with aclosing(self._step()) as made:
                     async for chunk in made:
                         yield chunk
-            except Exception:
+            except Exception as raised:
                 # What its calls have done is done: the conversation can go on from there.
                 if self._is_reading and not self._waits and self._run._state.calls:
                     await self._close_step()
-                self._end("error")
+                self._end("error", str(raised) or type(raised).__name__)
                 raise
             finally:
                 if self._waits:  # also when the reader went away: somebody else may answer
@@ -283,7 +285,7 @@ class AgentTurn:
                 raise RuntimeError(f"The turn {self.run_id!r} is somebody else's: its id was used before")
             await self._agent._remember(self.run_id, self._record)
 
-    def _end(self, reason: TurnEnd | None = None) -> TurnEnd:
+    def _end(self, reason: TurnEnd | None = None, error: str | None = None) -> TurnEnd:
         reason = reason or self._reason
         self._result = AgentResult(
             run_id=self.run_id,
@@ -292,6 +294,7 @@ class AgentTurn:
             messages=list(self._record.added),
             steps=tuple(self._steps),
             pending=self._run.pending,
+            error=error or (self._run.error if reason == "error" else None),
             transcript=self._run.transcript(),
         )
         return reason
@@ -306,6 +309,8 @@ class AgentTurn:
             return "elsewhere"
         if run.signal.aborted:
             return "abort"
+        if run.error is not None:
+            return "error"
         if self._is_continued:
             return "tool-calls"  # the model has not read them: its steps are used up
         return cast("TurnEnd", run.finish_reason or "other")

@@ -151,6 +151,15 @@ class ReasoningEnd(TextEnd, frozen=True, kw_only=True):
     type: ClassVar[str] = "reasoning-end"
 
 
+class ResponseFailed(Chunk, frozen=True, kw_only=True):
+    """The provider said that its response failed; the calls whose arguments were not whole end as cut off."""
+
+    type: ClassVar[str] = "error"
+    fields = (Field("error", "error"),)
+
+    error: str
+
+
 class Raw(Chunk, frozen=True, kw_only=True):
     """An event of the provider without meaning for tool calls, as it came.
 

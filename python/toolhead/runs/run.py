@@ -87,6 +87,11 @@ class Run:
         return self._state.finish_reason
 
     @property
+    def error(self) -> str | None:
+        """What the provider said where the latest response failed (`finish_reason` is `error`), else None."""
+        return self._state.error
+
+    @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait for an answer, in their display form; those that run in the background last."""
         return tuple(asking.pending(call) for call in (*self._state.waiting, *self._state.waiting_behind))
@@ -284,7 +289,7 @@ class Run:
         header, records = await self._saved.read()
         state = self._state
         state.provider, state.finish_reason, state.assistant = header.provider, header.finish_reason, header.assistant
-        state.transcript.parts = header.transcript
+        state.error, state.transcript.parts = header.error, header.transcript
         for key, record in records.items():
             found = self.runner.toolset.resolve(record.called, header.provider) if record.tool_id is not None else None
             if found is None and record.is_waiting:

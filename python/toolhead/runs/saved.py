@@ -30,6 +30,8 @@ class Header(msgspec.Struct, kw_only=True):
     version: int = VERSION
     provider: str
     finish_reason: str | None
+    error: str | None = None
+    """What the provider said where the latest response failed."""
     assistant: list[dict[str, Any]]
     """The assistant's part of the latest step, in the provider's form."""
     calls: list[str]
@@ -56,6 +58,7 @@ class Saved:
         header = Header(
             provider=state.provider or "",
             finish_reason=state.finish_reason,
+            error=state.error,
             assistant=state.assistant,
             calls=[call.record.tool_call_id for call in state.calls],
             transcript=state.transcript.parts,
