@@ -103,9 +103,19 @@ class Thread:
         is_open = msgspec.json.decode(stored.data, type=CallRecord).phase == "suspended"
         if not is_open or not await self._store.write(found.run_id, key, _encoded(done), expected=stored.version):
             raise AlreadyResolvedError(f"The call {key!r} has been answered elsewhere", **where)
+        await _cancel_task(call, found.record)
         if self._forgets and not await self._waiting(found.run_id):
             await TurnStore(self._store, found.run_id).delete()
         return None
+
+
+async def _cancel_task(call: LiveCall, resumed: CallRecord) -> None:
+    """The task that the resumed call was waits for an answer that it will not get."""
+    background = call.run.runner.background
+    if background is not None and resumed.task_id is not None:
+        task = await background.attach(resumed.task_id)
+        if task is not None:
+            await task.cancel()
 
 
 def _meant(suspended: Sequence[Suspended], tool_id: str | None, carried: Carried) -> Suspended | None:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from toolhead.abort import AbortSignal
+from toolhead.call import told_directly
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolNotFoundError
 from toolhead.providers.registry import adapter, reader_for
 from toolhead.runs import asking
@@ -187,9 +188,12 @@ class Run:
         Raises:
             NotSuspendedError, AlreadyResolvedError: as `approve`.
             ValidationError: the tool's `output_schema` refuses the output; the call stays open.
+            ToolSuspended: the schema's own check of the output asks something; the call stays open.
         """
         call = self._waiting(tool_call_id, "client")
-        accepted = call.validate_output(output)
+        assert call.tool is not None  # noqa: S101  a call without a tool never waits
+        with told_directly(call.tool):
+            accepted = call.tool.validate_output(output)
         return self._answer(call, lambda call: call.provided(accepted))
 
     def _waiting(self, tool_call_id: str, phase: str) -> LiveCall:
@@ -275,6 +279,15 @@ class Run:
         if call.is_told:
             for chunk in call.take_ends():
                 self._state.tell(cast("CallChunk", chunk))
+
+    async def adopted(self, call: LiveCall) -> bool:
+        """Whether somebody else has given the call its result: what the store has is what this run has, then."""
+        record = await self._saved.current(call)
+        if record is None or record.outcome is None:
+            return False
+        call.record = record
+        await restore(call)
+        return True
 
     def tell_now(self, item: object) -> None:
         """Something that matters only while it happens."""

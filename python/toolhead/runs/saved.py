@@ -89,6 +89,15 @@ class Saved:
             if stored is not None and stored.data == data:  # another object of the run was told the same
                 self._versions[key] = stored.version
 
+    async def current(self, call: LiveCall) -> CallRecord | None:
+        """What the store has of a call."""
+        key = call.record.tool_call_id
+        stored = None if self.store is None else (await self.store.read(self._run_id)).get(key)
+        if stored is None:
+            return None
+        self._versions[key] = stored.version
+        return msgspec.json.decode(stored.data, type=CallRecord)
+
     async def read(self) -> tuple[Header, dict[str, CallRecord]]:
         """The run and its calls. Raises `RunNotFoundError`."""
         records = {} if self.store is None else await self.store.read(self._run_id)
