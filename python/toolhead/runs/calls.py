@@ -98,6 +98,11 @@ class CallRecord(msgspec.Struct, kw_only=True):
         return self.phase in WAITING
 
     @property
+    def is_open(self) -> bool:
+        """Whether its result is still to come: somebody has to answer, or works on it."""
+        return self.is_waiting or self.phase in ("running", "deferred")
+
+    @property
     def args(self) -> Any:
         """What the model wrote, read as JSON; its text where it is none."""
         return read_args(self.args_text)

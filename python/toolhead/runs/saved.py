@@ -21,21 +21,28 @@ if TYPE_CHECKING:
     from toolhead.runs.state import RunState
     from toolhead.runs.store import Store
 
-VERSION = 1
+VERSION = 2
+
+
+class SavedStep(msgspec.Struct, kw_only=True):
+    """A step of the run that is at its end."""
+
+    provider: str
+    """Whose form its messages have."""
+    assistant: list[dict[str, Any]]
+    """The assistant's part, in the provider's form."""
+    calls: list[str]
+    """The ids of its calls, in call order."""
 
 
 class Header(msgspec.Struct, kw_only=True):
     """The record of the run itself."""
 
     version: int = VERSION
-    provider: str
     finish_reason: str | None
     error: str | None = None
     """What the provider said where the latest response failed."""
-    assistant: list[dict[str, Any]]
-    """The assistant's part of the latest step, in the provider's form."""
-    calls: list[str]
-    """The ids of the latest step's calls, in call order."""
+    steps: list[SavedStep]
     transcript: list[dict[str, Any]]
     """The parts of the transcript, as it may show them; a call's part names the call."""
 
@@ -56,11 +63,16 @@ class Saved:
         for call in state.calls:
             await self._write(call.record.tool_call_id, _encoded(call.record))
         header = Header(
-            provider=state.provider or "",
             finish_reason=state.finish_reason,
             error=state.error,
-            assistant=state.assistant,
-            calls=[call.record.tool_call_id for call in state.calls],
+            steps=[
+                SavedStep(
+                    provider=step.provider,
+                    assistant=step.assistant,
+                    calls=[call.record.tool_call_id for call in step.calls],
+                )
+                for step in state.steps
+            ],
             transcript=state.transcript.parts,
         )
         await self._write(HEADER, _encoded(header))

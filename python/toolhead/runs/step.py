@@ -223,10 +223,14 @@ class Step:
         """What of the inbox is to be told now: chunks, but for questions that could not be answered yet."""
         if not isinstance(item, Chunk):
             return []
-        if isinstance(item, QUESTIONS) and self.saved.store is not None:
+        if isinstance(item, QUESTIONS) and self.saved.store is not None and self._is_own(item):
             self.questions.append(item)
             return []
         return [item]
+
+    def _is_own(self, question: chunks.CallChunk) -> bool:
+        """Whether a call of this step asks; the steps before can be loaded already."""
+        return any(call.record.tool_call_id == question.tool_call_id for call in self.state.calls)
 
     def _leave(self) -> None:
         """Nobody reads what is still to be told; what comes of deferred calls is told by the next step."""
