@@ -15,7 +15,7 @@ from toolhead.agent.record import TurnStore
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ValidationError
 from toolhead.runs.calls import CallRecord, Outcome
 from toolhead.runs.carried import with_members
-from toolhead.runs.saved import _encoded
+from toolhead.runs.saved import _encoded, decoded
 from toolhead.runs.store import HEADER
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Thread:
 
     async def _open(self, run_id: str) -> list[Suspended]:
         records = await self._store.read(run_id)
-        calls = [msgspec.json.decode(stored.data, type=CallRecord) for key, stored in records.items() if key != HEADER]
+        calls = [decoded(stored.data) for key, stored in records.items() if key != HEADER]
         return [Suspended(run_id, call) for call in calls if call.is_open]
 
     async def take_up(self, call: LiveCall, carried: Carried) -> ValidationError | None:
@@ -100,7 +100,7 @@ class Thread:
         stored = (await self._store.read(found.run_id))[key]
         outcome = Outcome(status="ok", result={"resumedBy": call.record.tool_call_id})
         done = msgspec.structs.replace(found.record, phase="done", outcome=outcome)
-        is_open = msgspec.json.decode(stored.data, type=CallRecord).phase == "suspended"
+        is_open = decoded(stored.data).phase == "suspended"
         if not is_open or not await self._store.write(found.run_id, key, _encoded(done), expected=stored.version):
             raise AlreadyResolvedError(f"The call {key!r} has been answered elsewhere", **where)
         await _cancel_task(call, found.record)

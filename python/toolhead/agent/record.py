@@ -13,7 +13,7 @@ import msgspec
 
 from toolhead.errors import RunNotFoundError
 from toolhead.providers.plain import _plain
-from toolhead.runs.calls import CallRecord
+from toolhead.runs.saved import decoded
 from toolhead.runs.store import HEADER
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ class TurnStore:
         if turn is None or msgspec.json.decode(turn.data, type=TurnRecord).state not in states:
             return False
         records = await self._store.read(self._run_id)
-        calls = [msgspec.json.decode(stored.data, type=CallRecord) for key, stored in records.items() if key != HEADER]
-        return not any(call.is_open for call in calls)
+        return not any(decoded(stored.data).is_open for key, stored in records.items() if key != HEADER)
 
     async def delete(self) -> None:
         """Forgets the turn and its run."""

@@ -215,24 +215,22 @@ class Run:
         inbox: asyncio.Queue[Any] = asyncio.Queue()
         call.begin_answer(inbox.put_nowait)
         try:
-            await self._saved.claim(call)
             asking.check_digest(call)
-        except BaseException:
-            call.is_answered = False
-            raise
-        task = asyncio.ensure_future(answer(call))
-        task.add_done_callback(inbox.put_nowait)
-        try:
-            while (item := await inbox.get()) is not task:
-                if isinstance(item, Chunk):
-                    yield item
-            task.result()
+            async with self._saved.claimed(call):
+                task = asyncio.ensure_future(answer(call))
+                task.add_done_callback(inbox.put_nowait)
+                try:
+                    while (item := await inbox.get()) is not task:
+                        if isinstance(item, Chunk):
+                            yield item
+                    task.result()
+                finally:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+                    call.is_answered = False
+                    call.record.shown = invocation(call)
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             call.is_answered = False
-            call.record.shown = invocation(call)
-            await self._saved.call(call)
         await self._let_go()
         if call.refused_answer is not None:
             raise call.refused_answer
