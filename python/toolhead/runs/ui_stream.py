@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from toolhead.runs.chunks import Chunk, Custom, ToolResultPlaceholder
+from toolhead.runs.chunks import FAILED, Chunk, Custom, ToolResultPlaceholder
 from toolhead.runs.sendable import sendable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable
 
 Part = dict[str, Any]
-
-FAILED = "The stream has failed."
 
 HEADERS = {
     "content-type": "text/event-stream",
@@ -131,7 +129,7 @@ def _result(chunk: Chunk, payload: Part) -> list[Part]:
 
 PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
     "step-start": _named("start-step"),
-    "error": lambda *_: [{"type": "error", "errorText": FAILED}],
+    "error": _named("error", errorText="error"),
     "abort": _named("abort"),
     "step-finish": _named("finish-step"),
     "text-start": _named("text-start", id="id"),

@@ -100,7 +100,11 @@ async def test_the_response_has_failed_and_its_open_call_was_cut_off(name: str):
     assert "cut off" in str(result.error)
     assert seen == []
     assert (run.finish_reason, run.error) == ("error", message)
-    assert [chunk.to_dict()["payload"] for chunk in chunks if chunk.type == "error"] == [{"error": message}]
+    (told,) = [chunk for chunk in chunks if chunk.type == "error"]
+    assert told.to_dict(view="raw")["payload"] == {"error": message}
+    assert (
+        told.to_dict()["payload"] == told.to_dict(view="transcript")["payload"] == {"error": "The stream has failed."}
+    )
     assert (chunks[-1].type, chunks[-1].reason, chunks[-1].is_continued) == ("step-finish", "error", False)
 
 
