@@ -302,3 +302,25 @@ async def test_a_deferred_call_that_asked_after_its_turn_is_resumed_by_the_next_
     assert [(call.tool_call_id, call.output) for call in result.results] == [("c2", {"got": True})]
     assert [task.status for task in turn.tasks] == ["cancelled"]
     assert answers((await made.follow_up(turn.run_id)).messages) == ['{"resumedBy": "c2"}']
+
+
+@virtual_time
+async def test_a_response_that_failed_is_not_followed_up():
+    made, model = agent(CALL, {"error": {"message": "boom"}}, store=MemoryStore())
+    result = await made.generate("hi", run_id="r", follow_up=True)
+    assert (result.finish_reason, result.error, now(), len(model.requests)) == ("error", "boom", 0, 2)
+
+
+@virtual_time
+async def test_a_thread_remembers_a_turn_whose_deferred_call_has_not_asked_yet():
+    made, _ = agent(
+        CALL, "I wait.", ScriptedCall("work", {"n": 2}, id="c2"), "I wait too.", "What?",
+        tool=work(5, asks=True), store=MemoryStore(), auto_resume_suspended_tools=True,
+    )  # fmt: skip
+    turns = [made.stream(text, thread_id="th") for text in ("hi", "and this")]
+    for turn in turns:
+        await turn
+    await asyncio.sleep(10)
+    await made.generate("Well?", thread_id="th")
+    reminder = made.model.requests[-1].instructions[-1]  # type: ignore[attr-defined]
+    assert [turn.run_id in reminder for turn in turns] == [True, True]
