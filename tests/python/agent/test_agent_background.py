@@ -24,9 +24,9 @@ RESUME = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required
 CALL = ScriptedCall("work", {"n": 1}, id="c1")
 
 
-def work(seconds: float = 10, *, asks: bool = False, **options: Any) -> Any:
+def work(seconds: float = 10, *, asks: bool = False, after: asyncio.Event | None = None, **options: Any) -> Any:
     async def execute(input: dict[str, Any], context: Any) -> dict[str, Any]:
-        await asyncio.sleep(seconds)
+        await (asyncio.sleep(seconds) if after is None else after.wait())
         if asks and context.resume_data is None:
             context.suspend({"may": input["n"]})
         if input["n"] == 13:
@@ -105,10 +105,12 @@ async def test_the_model_reads_a_result_that_is_there_when_it_is_asked_next():
 async def test_a_deferred_call_that_asks_after_the_turns_end_is_answered(kind: str | None, tmp_path: Any):
     store = {"memory": MemoryStore(), "sqlite": SQLiteStore(tmp_path / "runs.db"), None: None}[kind]
     hooks = record_hooks()
-    made, model = agent(CALL, "I wait.", tool=hooks.watch(work(0.3, asks=True)), store=store)
+    ended = asyncio.Event()
+    made, model = agent(CALL, "I wait.", tool=hooks.watch(work(asks=True, after=ended)), store=store)
     turn = made.stream("hi", run_id="r")
     first = await turn
     assert (first.finish_reason, first.pending) == ("stop", ())
+    ended.set()
     await taken(turn.until_idle())
     (pending,) = turn.result.pending
     assert (pending.kind, pending.payload) == ("suspended", {"may": 1})
