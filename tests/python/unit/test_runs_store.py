@@ -193,9 +193,6 @@ async def test_an_answer_to_a_call_that_somebody_else_is_answering_comes_too_lat
 DYING = """
 import asyncio, os, sys
 from toolhead import SQLiteStore, ToolRunner, create_tool
-from toolhead.runs import saved
-
-saved.LEASE = 0.5
 
 async def main():
     tool = create_tool(id="work", description="d", execute=lambda given: os._exit(7), require_approval=True)
@@ -207,7 +204,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_call_whose_process_died_while_it_answered_can_be_answered_again(tmp_path: Path):
+async def test_a_call_whose_process_died_while_it_answered_can_be_answered_again(tmp_path: Path, monkeypatch):
     path = tmp_path / "runs.db"
     seen: list[Any] = []
     tool = create_tool(id="work", description="d", execute=seen.append, require_approval=True)
@@ -222,8 +219,9 @@ async def test_a_call_whose_process_died_while_it_answered_can_be_answered_again
     assert held.pending == ()
     with pytest.raises(AlreadyResolvedError):
         [chunk async for chunk in held.approve("c0")]
-    await asyncio.sleep(0.6)
-    free = [await runner.load("r"), await runner.load("r")]
+    with monkeypatch.context() as later:
+        later.setattr(saved, "time", SimpleNamespace(time=lambda: time.time() + saved.LEASE))
+        free = [await runner.load("r"), await runner.load("r")]
     assert [pending.kind for pending in free[0].pending] == ["approval"]
 
     async def approve(run: Any) -> Any:
@@ -250,11 +248,11 @@ async def asked(runner: ToolRunner) -> Any:
 
 
 async def test_a_claim_holds_as_long_as_the_answer_is_worked_on(store: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(saved, "LEASE", 0.3)
-    runner = ToolRunner([slow(0.9, [])], store=store)
+    monkeypatch.setattr(saved, "LEASE", 1.0)
+    runner = ToolRunner([slow(1.6, [])], store=store)
     run = await asked(runner)
     answer = asyncio.ensure_future(taken(run.approve("c0")))
-    for _ in range(8):
+    for _ in range(14):
         await asyncio.sleep(0.1)
         loaded = await runner.load("r")
         with pytest.raises(AlreadyResolvedError):
