@@ -30,7 +30,7 @@ from toolhead.schema_sources import Refused, to_json_data
 from toolhead.suspend import Suspension
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from toolhead.errors import ValidationPhase
     from toolhead.request_context import RequestContext
@@ -423,6 +423,15 @@ def _direct_suspension(tool: Tool[Any, Any], suspension: Suspension) -> Validati
     if suspension.error is not None:
         return suspension.error
     raise ToolSuspended(suspension.payload, tool_id=tool.id, options=suspension.options) from None
+
+
+@contextlib.contextmanager
+def told_directly(tool: Tool[Any, Any]) -> Iterator[None]:
+    """Where no call is there to wait: a schema's own check that suspends raises `ToolSuspended`."""
+    try:
+        yield
+    except Suspension as suspension:
+        raise ToolSuspended(suspension.payload, tool_id=tool.id, options=suspension.options) from None
 
 
 def _settled(checked: tuple[Any, ...] | ValidationError) -> Any:

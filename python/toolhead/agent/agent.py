@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolhead.agent.auto_resume import Thread, reminder, with_resumption
-from toolhead.agent.record import TurnRecord
+from toolhead.agent.record import TurnRecord, TurnStore
 from toolhead.agent.turn import AgentTurn
 from toolhead.approval import answered
 from toolhead.errors import NotSuspendedError
@@ -129,6 +129,7 @@ class Agent:
         run_id: str | None = None,
         thread_id: str | None = None,
         resource_id: str | None = None,
+        follow_up: bool = False,
     ) -> AgentTurn:
         """A turn of the conversation, to be iterated over: `async for chunk in agent.stream(...)`.
 
@@ -140,6 +141,8 @@ class Agent:
             thread_id: the conversation's id, told to the tools' bodies; `RequestContext.THREAD_ID` in the request
                 context wins over it.
             resource_id: whose conversation it is, told to the tools' bodies; `RequestContext.RESOURCE_ID` wins over it.
+            follow_up: whether the turn goes on when calls work in the background while the model has nothing more to
+                say: it waits for them and asks the model again with their results, until none works any more.
 
         Raises:
             TypeError, ValueError: naming the argument and what was expected.
@@ -169,7 +172,9 @@ class Agent:
             resource_id=resource_id,
         )
         agent = {"thread_id": thread_id, "resource_id": resource_id}
-        record = TurnRecord(provider=self.model.provider, messages=conversation, added=[], steps=0, agent=agent)
+        record = TurnRecord(
+            provider=self.model.provider, messages=conversation, steps=0, agent=agent, follow_up=bool(follow_up)
+        )
 
         async def work(turn: AgentTurn) -> AsyncGenerator[Chunk, None]:
             async with aclosing(turn._begin(run, record)) as chunks:
@@ -187,6 +192,7 @@ class Agent:
         run_id: str | None = None,
         thread_id: str | None = None,
         resource_id: str | None = None,
+        follow_up: bool = False,
     ) -> AgentResult:
         """The same as `stream`, whole: the model is asked for whole responses. Takes and raises what `stream` does."""
         return await self.stream(
@@ -196,7 +202,35 @@ class Agent:
             run_id=run_id,
             thread_id=thread_id,
             resource_id=resource_id,
+            follow_up=follow_up,
         )
+
+    def follow_up(
+        self,
+        run_id: str,
+        *,
+        request_context: RequestContextLike = None,
+        abort_signal: AbortSignal | None = None,
+    ) -> AgentTurn:
+        """Goes on with a turn that ended while calls of it worked in the background.
+
+        Waits for them, and asks the model again with their results, as `follow_up` of `stream` does; the turn may take
+        `max_steps` further responses. Of several who do, one goes on; the turns of the others end with
+        `elsewhere`. Needs a `store`.
+
+        Args:
+            run_id: the turn, of this process or another one with the same store.
+            request_context: as of `stream`: it is never stored.
+            abort_signal: as of `stream`; the work in the background goes on without the turn.
+
+        Raises:
+            RuntimeError: the agent has no store; when iterated over or awaited: the turn has not ended.
+            RunNotFoundError: when iterated over or awaited: no such turn has had work in the background.
+        """
+        if self._forgets:
+            raise RuntimeError("An agent without a store forgets turns that have ended: Agent(..., store=...)")
+        members = {"request_context": request_context, "abort_signal": abort_signal}
+        return AgentTurn(self, run_id, AgentTurn._follow, members)
 
     # ------------------------------------------------------------------------------------ answers to waiting calls
 
@@ -310,8 +344,18 @@ class Agent:
             return None
         return Thread(self._store, record.agent["resource_id"], thread_id, forgets=self._forgets)
 
+    def _watch(self, turns: TurnStore, run: Run) -> None:
+        """An agent without a store forgets a turn when the last of its work in the background is done."""
+        if self._forgets:
+
+            async def done() -> None:
+                if await turns.is_over("ended"):
+                    await turns.delete()
+
+            run.when_done = done
+
     async def _remember(self, run_id: str, record: TurnRecord) -> None:
-        """The turn waits."""
+        """The turn waits, or calls of it may."""
         if (thread := self._thread(record)) is not None:
             await thread.add(run_id)
 

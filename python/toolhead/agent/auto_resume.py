@@ -15,7 +15,7 @@ from toolhead.agent.record import TurnStore
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ValidationError
 from toolhead.runs.calls import CallRecord, Outcome
 from toolhead.runs.carried import with_members
-from toolhead.runs.saved import _encoded
+from toolhead.runs.saved import _encoded, decoded
 from toolhead.runs.store import HEADER
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class Thread:
         self._forgets = forgets
 
     async def add(self, run_id: str) -> None:
-        """The run has a call that waits. Runs in which none does any more are dropped from the list."""
+        """The run has a call that waits, or may. Runs in which none does any more are dropped from the list."""
         while True:
             version, run_ids = await self._runs()
-            waiting = [known for known in run_ids if known != run_id and await self._waiting(known)]
+            waiting = [known for known in run_ids if known != run_id and await self._open(known)]
             data = msgspec.json.encode([*waiting, run_id])
             if await self._store.write(self._key, HEADER, data, expected=version):
                 return
@@ -67,16 +67,16 @@ class Thread:
     async def suspended(self) -> list[Suspended]:
         """The calls that are suspended now, oldest run first."""
         _, run_ids = await self._runs()
-        return [call for run_id in run_ids for call in await self._waiting(run_id) if call.record.phase == "suspended"]
+        return [call for run_id in run_ids for call in await self._open(run_id) if call.record.phase == "suspended"]
 
     async def _runs(self) -> tuple[int, list[str]]:
         stored = (await self._store.read(self._key)).get(HEADER)
         return (0, []) if stored is None else (stored.version, msgspec.json.decode(stored.data, type=list[str]))
 
-    async def _waiting(self, run_id: str) -> list[Suspended]:
+    async def _open(self, run_id: str) -> list[Suspended]:
         records = await self._store.read(run_id)
-        calls = [msgspec.json.decode(stored.data, type=CallRecord) for key, stored in records.items() if key != HEADER]
-        return [Suspended(run_id, call) for call in calls if call.is_waiting]
+        calls = [decoded(stored.data) for key, stored in records.items() if key != HEADER]
+        return [Suspended(run_id, call) for call in calls if call.is_open]
 
     async def take_up(self, call: LiveCall, carried: Carried) -> ValidationError | None:
         """Ends the suspended call that `call` resumes: its own result names the call that has taken it over.
@@ -100,12 +100,23 @@ class Thread:
         stored = (await self._store.read(found.run_id))[key]
         outcome = Outcome(status="ok", result={"resumedBy": call.record.tool_call_id})
         done = msgspec.structs.replace(found.record, phase="done", outcome=outcome)
-        is_open = msgspec.json.decode(stored.data, type=CallRecord).phase == "suspended"
+        is_open = decoded(stored.data).phase == "suspended"
         if not is_open or not await self._store.write(found.run_id, key, _encoded(done), expected=stored.version):
             raise AlreadyResolvedError(f"The call {key!r} has been answered elsewhere", **where)
-        if self._forgets and not await self._waiting(found.run_id):
-            await TurnStore(self._store, found.run_id).delete()
+        await _cancel_task(call, found.record)
+        turn = TurnStore(self._store, found.run_id)
+        if self._forgets and await turn.is_over("waiting", "ended"):
+            await turn.delete()
         return None
+
+
+async def _cancel_task(call: LiveCall, resumed: CallRecord) -> None:
+    """The task that the resumed call was waits for an answer that it will not get."""
+    background = call.run.runner.background
+    if background is not None and resumed.task_id is not None:
+        task = await background.attach(resumed.task_id)
+        if task is not None:
+            await task.cancel()
 
 
 def _meant(suspended: Sequence[Suspended], tool_id: str | None, carried: Carried) -> Suspended | None:

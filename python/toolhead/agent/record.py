@@ -1,4 +1,4 @@
-"""What a store keeps of a turn that waits: the conversation, and how far the turn is.
+"""What a store keeps of a turn that waits, or has work in the background: the conversation, and how far the turn is.
 
 Rules: spec/api.md sections 6 and 7. The run's own records stand beside it, under the run's id; the request context is
 never written. Of several who answer calls of one turn, the record lets one go on with it.
@@ -7,38 +7,47 @@ never written. Of several who answer calls of one turn, the record lets one go o
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from toolhead.errors import RunNotFoundError
 from toolhead.providers.plain import _plain
+from toolhead.runs.saved import decoded
 from toolhead.runs.store import HEADER
 
 if TYPE_CHECKING:
     from toolhead.runs.store import Store
 
-VERSION = 1
+VERSION = 2
 
 
 class TurnRecord(msgspec.Struct, kw_only=True):
-    """A turn that waits, as JSON."""
+    """A turn that waits or has work in the background, as JSON. What it has added is in the records of its run."""
 
     version: int = VERSION
     provider: str
     """Whose form the messages have."""
     messages: list[Any]
     """The conversation that the turn began with, in the provider's form."""
-    added: list[Any]
-    """What the turn has added to it."""
     steps: int
     """How many responses the model has given."""
     agent: dict[str, Any]
     """`thread_id` and `resource_id`."""
     resumes: list[str] = []
     """The ids of the tools whose calls may carry resume data."""
-    is_taken_up: bool = False
-    """Whether somebody goes on with the turn."""
+    state: Literal["waiting", "running", "ended"] = "waiting"
+    """`waiting` for answers; `running`: somebody goes on with it; `ended`, while calls in the background may go on."""
+    finish_reason: str = "other"
+    """Of a turn that has ended."""
+    closed: int = 0
+    """How many of its run's steps have all that the model is to read."""
+    follow_up: bool = False
+    """Whether the model is asked again when work in the background has ended."""
+    told: list[str] = []
+    """The deferred calls whose results the model has read."""
+    notes: list[tuple[int, dict[str, Any]]] = []
+    """Messages that tell the model that work in the background has ended, and after which step each stands."""
 
 
 class TurnStore:
@@ -50,11 +59,16 @@ class TurnStore:
         self._run_id = run_id
         self._version = 0
 
+    @property
+    def is_written(self) -> bool:
+        """Whether there is a record."""
+        return self._version > 0
+
     async def read(self) -> TurnRecord:
         """The record. Raises `RunNotFoundError`."""
         records = await self._store.read(self._key)
         if HEADER not in records:
-            raise RunNotFoundError(f"No turn {self._run_id!r} waits for an answer")
+            raise RunNotFoundError(f"No turn {self._run_id!r} waits for an answer or for work in the background")
         self._version, data = records[HEADER]
         record = msgspec.json.decode(data, type=TurnRecord)
         if record.version != VERSION:
@@ -76,6 +90,14 @@ class TurnStore:
             return False
         self._version += 1
         return True
+
+    async def is_over(self, *states: str) -> bool:
+        """Whether the turn is in one of `states`, and no call of it is open."""
+        turn = (await self._store.read(self._key)).get(HEADER)
+        if turn is None or msgspec.json.decode(turn.data, type=TurnRecord).state not in states:
+            return False
+        records = await self._store.read(self._run_id)
+        return not any(decoded(stored.data).is_open for key, stored in records.items() if key != HEADER)
 
     async def delete(self) -> None:
         """Forgets the turn and its run."""

@@ -142,11 +142,13 @@ class BackgroundManager:
 
         Raises:
             ValidationError: the input is refused.
+            ToolSuspended: the input schema's own check asks something: start again with the answer.
             ToolNotExecutableError: the tool has no body.
         """
         if not tool.can_execute:
             raise calls.not_executable(tool.id)
-        checked = calls.check_input(tool, input)
+        with calls.told_directly(tool):
+            checked = calls.check_input(tool, input)
         if isinstance(checked, ValidationError):
             raise checked
         given = calls.with_repairs(prepared_context(context), checked.repairs)
@@ -227,7 +229,7 @@ class BackgroundManager:
         return await self._start(f"{call.run_id}:{call.tool_call_id}", call, plan)
 
     async def attach(
-        self, task_id: str, changed: Callable[[TaskHandle], Awaitable[None]]
+        self, task_id: str, changed: Callable[[TaskHandle], Awaitable[None]] | None = None
     ) -> BackgroundTask[Any] | None:
         """See `toolhead.runs.background.Background`."""
         task = await self.get(task_id)
@@ -236,7 +238,8 @@ class BackgroundManager:
         if task.call is None and not task.is_resting:
             self._active[task_id] = task
             self.follow(task, self._engine.stream(task_id))
-        task.listeners.append(changed)
+        if changed is not None:
+            task.listeners.append(changed)
         return task
 
     # --------------------------------------------------------------------------------------------- tasks
@@ -272,7 +275,7 @@ class BackgroundManager:
                 self.follow(task, self._engine.stream(task_id))
                 return task
             del self._active[task_id]  # another process was faster
-        known = await self.get(task_id) if call.changed is None else await self.attach(task_id, call.changed)
+        known = await self.attach(task_id, call.changed)
         if known is None:
             raise ToolExecutionError(f"The engine does not know the task {task_id}", tool_id=call.tool.id)
         return known
@@ -357,11 +360,13 @@ class BackgroundManager:
 
 
 async def _tell(task: BackgroundTask[Any]) -> None:
-    for listener in task.listeners:
+    for listener in list(task.listeners):
         try:
             await listener(task)
         except Exception:
             _logger.exception("what became of the task %s could not be told", task.id)
+        task.is_told = True
+    task.is_told = False
 
 
 async def _tell_lost(task: BackgroundTask[Any], status: Literal["cancelled", "failed"], message: str) -> None:

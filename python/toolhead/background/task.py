@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 import msgspec
 
 from toolhead.background.engine import ENDED, RESTING, TaskState, TaskStatus
+from toolhead.call import told_directly
 from toolhead.errors import (
     AlreadyResolvedError,
     NotSuspendedError,
@@ -62,6 +63,8 @@ class BackgroundTask(Generic[Out]):
         """The call, in the process that started it; else None."""
         self.config = config
         self.listeners: list[Callable[[TaskHandle], Awaitable[None]]] = []
+        self.is_told = False
+        """Whether somebody has been told of the change that is being told."""
         self.returned: Any = None
         self.raised: Exception | None = None
         self.suspended_by: Suspension | None = None
@@ -173,6 +176,7 @@ class BackgroundTask(Generic[Out]):
             NotSuspendedError: it does not wait.
             AlreadyResolvedError: somebody else was faster.
             ValidationError: the tool's `resume_schema` refuses the data; the task stays suspended.
+            ToolSuspended: the schema's own check of the data asks in its turn; the task stays suspended.
         """
         await self.settled.wait()  # what it asks is told before it is answered
         known = await self._owner.engine.state(self.id)
@@ -181,7 +185,8 @@ class BackgroundTask(Generic[Out]):
             status = "not known" if known is None else known.status
             raise NotSuspendedError(f"The task {self.id} does not wait to be resumed: it is {status}", **where)
         if self.call is not None:
-            self.call.tool.validate_resume(data)
+            with told_directly(self.call.tool):
+                self.call.tool.validate_resume(data)
         if not await self._owner.engine.signal(self.id, "resume", sendable(data)):
             raise AlreadyResolvedError(f"The task {self.id} has been resumed before", **where)
         self.state = msgspec.structs.replace(known, status="pending")

@@ -61,6 +61,9 @@ class AnthropicReader(Reader):
                 self._message_start(payload["message"])
             case "message":
                 self._whole(payload)
+            case "error":
+                self.other(payload)
+                self.fail(payload.get("error"))
             case "message_delta" if payload["delta"].get("stop_reason"):
                 self.finish(payload["delta"]["stop_reason"])
             case _:

@@ -76,6 +76,9 @@ class BedrockReader(Reader):
             self.complete_all(cut_off=True)
         elif "output" in payload and "stopReason" in payload:
             self._whole(payload)
+        elif failure := next((key for key, said in payload.items() if _is_failure(key, said)), None):
+            self.other(payload)
+            self.fail(payload[failure] or failure)
         elif self._inner is not None:
             self._inner.read(payload)
         elif "type" in payload or "choices" in payload:  # the body of an invoke that was not streamed
@@ -149,6 +152,11 @@ class BedrockReader(Reader):
             return self._inner.assistant(ids)
         content = [whole for _, block in sorted(self._blocks.items()) if (whole := block.whole(ids))]
         return [{"role": "assistant", "content": content}] if content else []
+
+
+def _is_failure(key: str, said: Any) -> bool:
+    """Whether an event is one of the exceptions of a stream, or says an error."""
+    return key.endswith("Exception") or (key == "error" and bool(said))
 
 
 class _Block:

@@ -53,8 +53,7 @@ class CohereReader(Reader):
         elif kind == "content-delta":
             self._content_piece(message.get("content") or {})
         elif kind == "message-end":
-            self.finish(delta.get("finish_reason"))
-            self.complete_all(cut_off=True)
+            self._finish(delta.get("finish_reason"), delta.get("error"))
         elif kind is None and isinstance(payload.get("message"), Mapping):
             self._whole(payload["message"], payload.get("finish_reason"))
         else:
@@ -85,7 +84,14 @@ class CohereReader(Reader):
             self._content_piece(content)
         for entry in message.get("tool_calls") or ():
             self.complete(self._call(entry))
-        self.finish(reason)
+        self._finish(reason, None)
+
+    def _finish(self, reason: str | None, error: Any) -> None:
+        if error or FINISH.get(reason or "") == "error":
+            self.fail(error or f"The response ended with {reason}")
+        else:
+            self.finish(reason)
+            self.complete_all(cut_off=True)
 
     def assistant(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """One assistant message with plan, text and calls."""

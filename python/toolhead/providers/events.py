@@ -60,11 +60,17 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
     raw: str | None
 
 
+class Failed(msgspec.Struct, frozen=True, gc=False):
+    """The provider said, in the response itself, that it failed: its words. What was open then is cut off."""
+
+    message: str
+
+
 class Other(msgspec.Struct, frozen=True):
     """An event without meaning for tool calls, passed through as it came."""
 
     payload: dict[str, Any]
 
 
-Event: TypeAlias = CallStarted | ArgumentsDelta | CallCompleted | TextDelta | Finished | Other
-EVENT_TYPES = (CallStarted, ArgumentsDelta, CallCompleted, TextDelta, Finished, Other)
+Event: TypeAlias = CallStarted | ArgumentsDelta | CallCompleted | TextDelta | Finished | Failed | Other
+EVENT_TYPES = (CallStarted, ArgumentsDelta, CallCompleted, TextDelta, Finished, Failed, Other)

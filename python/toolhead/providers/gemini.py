@@ -27,6 +27,10 @@ FINISH: Mapping[str, FinishReason] = {
     "BLOCKLIST": "content-filter",
     "PROHIBITED_CONTENT": "content-filter",
     "SPII": "content-filter",
+    "IMAGE_SAFETY": "content-filter",
+    "MODEL_ARMOR": "content-filter",
+    "JAILBREAK": "content-filter",
+    "OTHER": "other",
     "MALFORMED_FUNCTION_CALL": "error",
     "UNEXPECTED_TOOL_CALL": "error",
 }
@@ -51,6 +55,11 @@ class GeminiReader(Reader):
         candidates = payload.get("candidates") or ()
         if not candidates:
             self.other(payload)
+            blocked = (payload.get("promptFeedback") or {}).get("blockReason")
+            if payload.get("error"):
+                self.fail(payload["error"])
+            elif blocked:  # the prompt was: there is no answer, and no candidate that could say why
+                self.finish(blocked)
         for candidate in candidates[:1]:
             for part in (candidate.get("content") or {}).get("parts") or ():
                 self._part(part)
@@ -142,6 +151,8 @@ class GeminiReader(Reader):
 
 
 SNAKE = {
+    "prompt_feedback": "promptFeedback",
+    "block_reason": "blockReason",
     "finish_reason": "finishReason",
     "function_call": "functionCall",
     "partial_args": "partialArgs",

@@ -24,7 +24,6 @@ FINISH: Mapping[str, FinishReason] = {
     "length": "length",
     "model_length": "length",
     "content_filter": "content-filter",
-    "error": "error",
 }
 
 
@@ -46,12 +45,17 @@ class OpenAIChatReader(Reader):
         if "choices" not in payload and isinstance(payload.get("data"), Mapping):
             payload = dict(payload["data"])  # Mistral's SDK wraps each event
         choice = next((choice for choice in payload.get("choices") or () if not choice.get("index")), None)
+        error = payload.get("error") or (payload if payload.get("object") == "error" else None)
         if choice is None:
             self.other(payload)
+            if error:
+                self.fail(error)
             return
         self._message(choice.get("delta") or choice.get("message") or {})
         reason = choice.get("finish_reason")
-        if reason:
+        if error or reason == "error":
+            self.fail(error or choice.get("error"))
+        elif reason:
             self.complete_all(cut_off=FINISH.get(reason) in CUT)
             self.finish(reason)
 

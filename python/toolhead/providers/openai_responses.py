@@ -23,8 +23,6 @@ FINISH: Mapping[str, FinishReason] = {
     "tool_calls": "tool-calls",
     "max_output_tokens": "length",
     "content_filter": "content-filter",
-    "failed": "error",
-    "cancelled": "error",
 }
 
 
@@ -47,6 +45,8 @@ CALL_ITEMS: Mapping[str, ItemKind] = {
 
 DELTAS = frozenset({"function_call_arguments", "custom_tool_call_input", "mcp_call_arguments"})
 REASONING = frozenset({"response.reasoning_text.delta", "response.reasoning_summary_text.delta"})
+FAILED = frozenset({"failed", "cancelled"})
+"""Statuses of a response that was not written to its end."""
 ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
@@ -84,6 +84,9 @@ class OpenAIResponsesReader(Reader):
             self.text(payload["delta"], reasoning=True)
         elif kind in ENDS:
             self._end(payload["response"])
+        elif kind == "error" or (not kind and payload.get("error")):
+            self.other(payload)
+            self.fail(payload.get("error") or payload)
         else:
             self.other(payload)
 
@@ -130,6 +133,8 @@ class OpenAIResponsesReader(Reader):
         if reason == "completed" and any(not call.server for call in self.calls):
             self.complete_all(cut_off=True)
             self.finish("tool_calls")
+        elif status in FAILED:
+            self.fail(response.get("error") or f"The response is {status}")
         else:
             self.finish(reason)
         self._before = self._output()

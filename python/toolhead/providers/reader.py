@@ -7,6 +7,7 @@ Rules: spec/api.md section 6. A subclass says what one payload means (`read`) an
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +19,7 @@ from toolhead.providers.events import (
     CallCompleted,
     CallStarted,
     Event,
+    Failed,
     Finished,
     FinishReason,
     Other,
@@ -27,7 +29,7 @@ from toolhead.providers.plain import to_plain
 from toolhead.providers.wire import FrameWire, TextWire, Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 CUT: frozenset[FinishReason] = frozenset({"length", "content-filter", "error"})
@@ -201,6 +203,16 @@ class Reader:
         self._sure(cut_off=reason in CUT)
         self._events.append(Finished(reason, raw))
 
+    def fail(self, error: Any) -> None:
+        """The API said that the response failed; `error` is its text, or an object that has one.
+
+        Nothing that is open will be whole, whatever else may look like an end of the stream.
+        """
+        self.finished = True
+        self._sure(cut_off=True)
+        self.complete_all(cut_off=True)
+        self._events.append(Failed(error_text(error)))
+
     def other(self, payload: dict[str, Any]) -> None:
         """An event that means nothing for calls."""
         self._events.append(Other(payload))
@@ -220,6 +232,16 @@ class Reader:
         events = self._events[:]
         self._events.clear()  # the list is shared with a reader inside another
         return events
+
+
+def error_text(error: Any) -> str:
+    """What an API's error says."""
+    if isinstance(error, Mapping):
+        said = (error.get(key) for key in ("message", "Message", "detail", "code", "type", "error"))
+        error = next((text for text in said if text), None) or dict(error)
+    if isinstance(error, str):
+        return error
+    return "The provider gave no reason" if not error else json.dumps(error, default=str)
 
 
 def is_json(text: str) -> bool:

@@ -210,6 +210,8 @@ class FrameWire:
             value = _JSON.decode(body) if body else {}
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._damaged(f"its payload is not JSON: {error}") from error
+        if kind == "error" and not value:  # an error that is no modelled exception stands in the headers
+            return {kind: {"code": headers.get(":error-code"), "message": headers.get(":error-message")}}
         if kind == "chunk" and isinstance(value, dict) and isinstance(value.get("bytes"), str):
             value = {**value, "bytes": b64decode(value["bytes"])}
         return {kind: value}

@@ -78,6 +78,11 @@ class TaskHandle(Protocol):
         ...
 
     @property
+    def is_told(self) -> bool:
+        """Whether another object of the call has been told of the change that is being told: its hooks have run."""
+        ...
+
+    @property
     def output(self) -> Any:
         """The validated output of a completed task, in the declared type."""
         ...
@@ -158,7 +163,9 @@ class Background(Protocol):
         """
         ...
 
-    async def attach(self, task_id: str, changed: Callable[[TaskHandle], Awaitable[None]]) -> TaskHandle | None:
+    async def attach(
+        self, task_id: str, changed: Callable[[TaskHandle], Awaitable[None]] | None = None
+    ) -> TaskHandle | None:
         """The task with this id, if it is known; `changed` is told of it from now on."""
         ...
 

@@ -53,6 +53,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return {"type": "text" if self.status == "denied" else "error-text", "value": self.message}
 
 
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody's hold on a call that waited for an answer, as long as the answer is worked on."""
+
+    phase: Phase
+    """What the call waited for."""
+    until: float
+    """When it runs out unless it is renewed, in seconds since 1970."""
+
+
 class CallRecord(msgspec.Struct, kw_only=True):
     """Everything about a call that outlives its process. Plain JSON; `version` says how to read it."""
 
@@ -80,6 +89,8 @@ class CallRecord(msgspec.Struct, kw_only=True):
     """The task in the background that the call became."""
     deferred: bool = False
     """Whether the model was told a placeholder: nothing waits for the call any more."""
+    claimed: Claim | None = None
+    """Of a call that somebody answers."""
     suspend_payload: Any = None
     resume_label: Any = None
     outcome: Outcome | None = None
@@ -96,6 +107,16 @@ class CallRecord(msgspec.Struct, kw_only=True):
     def is_waiting(self) -> bool:
         """Whether somebody has to answer."""
         return self.phase in WAITING
+
+    def release(self, now: float) -> None:
+        """Lets go of a claim that has run out: whoever made it is gone, and the call waits as before."""
+        if self.claimed is not None and self.phase == "running" and self.claimed.until <= now:
+            self.phase, self.claimed = self.claimed.phase, None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its result is still to come: somebody has to answer, or works on it."""
+        return self.is_waiting or self.phase in ("running", "deferred")
 
     @property
     def args(self) -> Any:

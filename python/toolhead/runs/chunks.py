@@ -151,6 +151,26 @@ class ReasoningEnd(TextEnd, frozen=True, kw_only=True):
     type: ClassVar[str] = "reasoning-end"
 
 
+FAILED = "The stream has failed."
+"""What others are told of a failure: its own text is not written for them."""
+
+
+class ResponseFailed(Chunk, frozen=True, kw_only=True):
+    """The provider said that its response failed; the calls whose arguments were not whole end as cut off.
+
+    What it said may repeat what a transform hides, so only the raw view shows it.
+    """
+
+    type: ClassVar[str] = "error"
+
+    error: str
+
+    def to_dict(self, *, view: View = "display") -> dict[str, Any]:
+        """What the provider said, or in a view for others only that it did."""
+        payload = {"error": self.error if view == "raw" else FAILED}
+        return {"type": self.type, "runId": self.run_id, "from": self.sender, "payload": payload}
+
+
 class Raw(Chunk, frozen=True, kw_only=True):
     """An event of the provider without meaning for tool calls, as it came.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolhead import call
 from toolhead.context import prepared_context
-from toolhead.errors import ToolAbortedError, ToolError, ValidationError
+from toolhead.errors import ToolAbortedError, ToolError, ToolSuspended, ValidationError
 from toolhead.runs import chunks
 from toolhead.runs.background import BackgroundCall, placeholder
 from toolhead.runs.transcript import invocation
@@ -110,8 +110,8 @@ class InBackground:
             record.advance("suspended")
             live.refused_answer = live.named_error(error)
             return True
-        except Suspension as suspension:  # the check of the answer asks in its turn: the task waits as before
-            await live.suspended(tool, suspension)
+        except ToolSuspended as asked:  # the check of the answer asks in its turn: the task waits as before
+            await live.suspended(tool, Suspension(asked.payload, asked.options))
             return True
         except ToolError:
             record.advance("suspended")
@@ -194,17 +194,19 @@ class InBackground:
             await self._tell_task(task)
             return
         self._is_settling = True
+        live.is_echo = task.is_told
         try:
-            await self._settle(task)
+            if not (record.phase == "suspended" and task.status == "cancelled" and await live.run.adopted(live)):
+                await self._settle(task)
         except Exception as error:
             _logger.exception("the result of the task %s of the tool '%s' cannot be told", task.id, record.tool_id)
             await live.broke(error, "background")
         finally:
-            self._is_settling = False
+            self._is_settling = live.is_echo = False
             if self._rest is not None and not self._rest.done():
                 self._rest.set_result(None)
-        if record.deferred:
-            record.shown = invocation(live)
+        if live.record.deferred:
+            live.record.shown = invocation(live)
             await live.run.late(live)
         await self._tell_task(task)
 

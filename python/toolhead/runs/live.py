@@ -66,6 +66,8 @@ class LiveCall:
         self.is_told = False
         """Whether its part of the step was told: what comes later of a deferred call is told by itself."""
         transform = None if tool is None else tool.transform
+        self.is_echo = False
+        """Whether another object of the same call does the same, and has run the hooks."""
         self.is_answered = False
         """Whether somebody's answer is being worked on."""
         self.refused_answer: ValidationError | None = None
@@ -209,11 +211,6 @@ class LiveCall:
         """What ends its part of the step, to be told now."""
         taken, self.ends, self.is_told = self.ends, [], True
         return taken
-
-    def validate_output(self, output: Any) -> Any:
-        """The output that somebody else gives, as the tool's schema accepts it. Raises `ValidationError`."""
-        assert self.tool is not None  # noqa: S101  a call without a tool never waits
-        return self.tool.validate_output(output)
 
     async def provided(self, output: Any) -> None:
         """Somebody else ran the tool: `output` was accepted by its schema."""
@@ -441,7 +438,7 @@ class LiveCall:
         return named
 
     async def _hook(self, name: str, event: Callable[..., Any], **members: Any) -> None:
-        if self.tool is None or (hook := getattr(self.tool, name)) is None:
+        if self.is_echo or self.tool is None or (hook := getattr(self.tool, name)) is None:
             return
         made = event(tool_call_id=self.record.tool_call_id, abort_signal=self.run.signal, **members)
         await hooks.run_hook(self.tool.id, name, hook, made)

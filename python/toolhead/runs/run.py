@@ -7,10 +7,11 @@ id gets exactly one result, whatever ends the step: its stream, a failure, an ab
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from toolhead.abort import AbortSignal
+from toolhead.call import told_directly
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolNotFoundError
 from toolhead.providers.registry import adapter, reader_for
 from toolhead.runs import asking
@@ -23,7 +24,7 @@ from toolhead.runs.step import Step, finish
 from toolhead.runs.transcript import invocation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
     from toolhead.errors import ValidationError
     from toolhead.providers.registry import Provider
@@ -64,6 +65,8 @@ class Run:
         self._slots = asyncio.Semaphore(runner.concurrency)
         self.take_up: TakeUp | None = None
         """Set where calls may carry resume data: takes the suspended call over for the call that carries them."""
+        self.when_done: Callable[[], Awaitable[None]] | None = None
+        """Called when something came of a deferred call, and none is open any more."""
         self.resumable: frozenset[str] = frozenset()
         """The ids of the tools whose calls may."""
 
@@ -87,6 +90,11 @@ class Run:
         return self._state.finish_reason
 
     @property
+    def error(self) -> str | None:
+        """What the provider said where the latest response failed (`finish_reason` is `error`), else None."""
+        return self._state.error
+
+    @property
     def pending(self) -> tuple[PendingCall, ...]:
         """The calls that wait for an answer, in their display form; those that run in the background last."""
         return tuple(asking.pending(call) for call in (*self._state.waiting, *self._state.waiting_behind))
@@ -108,8 +116,8 @@ class Run:
         A deferred call that has no result yet is answered by a placeholder, which names its task.
 
         Args:
-            every_step: whether to give what all steps add that this object has read: with the results that calls in
-                the background have got since, in place of their placeholders.
+            every_step: whether to give what all steps of the run add: with the results that calls in the background
+                have got since, in place of their placeholders.
 
         Raises:
             RuntimeError: calls of the step still wait for an answer, or nothing was read yet.
@@ -120,11 +128,7 @@ class Run:
         if state.is_working:
             raise RuntimeError("The run's step is not at its end")
         self._refuse_waiting()
-        messages: list[dict[str, Any]] = []
-        for provider, assistant, calls in state.steps if every_step else state.steps[-1:]:
-            answers = [call.answer for call in calls if call.record.outcome is not None or call.record.deferred]
-            messages += [*assistant, *adapter(provider).answers(answers)]
-        return messages
+        return [message for step in state.steps[0 if every_step else -1 :] for message in messages_of(step)]
 
     def _refuse_waiting(self) -> None:
         if waiting := [call.record.tool_call_id for call in self._state.waiting]:
@@ -182,9 +186,12 @@ class Run:
         Raises:
             NotSuspendedError, AlreadyResolvedError: as `approve`.
             ValidationError: the tool's `output_schema` refuses the output; the call stays open.
+            ToolSuspended: the schema's own check of the output asks something; the call stays open.
         """
         call = self._waiting(tool_call_id, "client")
-        accepted = call.validate_output(output)
+        assert call.tool is not None  # noqa: S101  a call without a tool never waits
+        with told_directly(call.tool):
+            accepted = call.tool.validate_output(output)
         return self._answer(call, lambda call: call.provided(accepted))
 
     def _waiting(self, tool_call_id: str, phase: str) -> LiveCall:
@@ -208,24 +215,23 @@ class Run:
         inbox: asyncio.Queue[Any] = asyncio.Queue()
         call.begin_answer(inbox.put_nowait)
         try:
-            await self._saved.claim(call)
             asking.check_digest(call)
-        except BaseException:
-            call.is_answered = False
-            raise
-        task = asyncio.ensure_future(answer(call))
-        task.add_done_callback(inbox.put_nowait)
-        try:
-            while (item := await inbox.get()) is not task:
-                if isinstance(item, Chunk):
-                    yield item
-            task.result()
+            async with self._saved.claimed(call):
+                task = asyncio.ensure_future(answer(call))
+                task.add_done_callback(inbox.put_nowait)
+                try:
+                    while (item := await inbox.get()) is not task:
+                        if isinstance(item, Chunk):
+                            yield item
+                    task.result()
+                finally:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+                    call.is_answered = False
+                    call.record.shown = invocation(call)
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             call.is_answered = False
-            call.record.shown = invocation(call)
-            await self._saved.call(call)
+        await self._let_go()
         if call.refused_answer is not None:
             raise call.refused_answer
         for end in call.take_ends():
@@ -240,16 +246,29 @@ class Run:
         `messages(every_step=True)` has the results.
         """
         state = self._state
-        while True:
-            state.changed.clear()
-            while state.task_news:
-                chunk = state.task_news.pop(0)
+        async with aclosing(self.task_news(None)) as made:
+            async for chunk in made:
                 if not isinstance(chunk, BackgroundTaskRunning):
                     state.news = [new for new in state.news if new.tool_call_id != chunk.tool_call_id]
                 yield chunk
-            if state.is_idle:
-                return
-            await state.changed.wait()
+
+    async def task_news(self, signal: AbortSignal | None) -> AsyncGenerator[CallChunk, None]:
+        """What becomes of the tasks, until none works any more or `signal` has fired."""
+        state = self._state
+        stopped, let_go = (None, None) if signal is None else signal._future()
+        if stopped is not None:
+            stopped.add_done_callback(lambda _: state.changed.set())
+        try:
+            while True:
+                state.changed.clear()
+                while state.task_news:
+                    yield state.task_news.pop(0)
+                if state.is_idle or (signal is not None and signal.aborted):
+                    return
+                await state.changed.wait()
+        finally:
+            if let_go is not None:
+                let_go()
 
     def task_of_twin(self, record: CallRecord) -> str | None:
         """The task that an earlier call became which was this one: the same call is not started twice.
@@ -267,9 +286,25 @@ class Run:
     async def late(self, call: LiveCall) -> None:
         """Something came of a deferred call: it is written, then told."""
         await self._saved.late(call)
+        await self._let_go()
         if call.is_told:
             for chunk in call.take_ends():
                 self._state.tell(cast("CallChunk", chunk))
+
+    async def _let_go(self) -> None:
+        """Tells who waits for it that no call of the run is open any more."""
+        calls = self._state.by_id.values()
+        if self.when_done is not None and not any(call.is_answered or call.record.is_open for call in calls):
+            await self.when_done()
+
+    async def adopted(self, call: LiveCall) -> bool:
+        """Whether somebody else has given the call its result: what the store has is what this run has, then."""
+        record = await self._saved.current(call)
+        if record is None or record.outcome is None:
+            return False
+        call.record = record
+        await restore(call)
+        return True
 
     def tell_now(self, item: object) -> None:
         """Something that matters only while it happens."""
@@ -283,16 +318,20 @@ class Run:
         """Reads the run from its store. Raises `RunNotFoundError`; `ToolNotFoundError` when a tool of it is gone."""
         header, records = await self._saved.read()
         state = self._state
-        state.provider, state.finish_reason, state.assistant = header.provider, header.finish_reason, header.assistant
+        latest = header.steps[-1]
+        state.provider, state.assistant = latest.provider, latest.assistant
+        state.finish_reason, state.error = header.finish_reason, header.error
         state.transcript.parts = header.transcript
         for key, record in records.items():
-            found = self.runner.toolset.resolve(record.called, header.provider) if record.tool_id is not None else None
+            found = self.runner.toolset.resolve(record.called, latest.provider) if record.tool_id is not None else None
             if found is None and record.is_waiting:
                 raise ToolNotFoundError(f"The tool {record.tool_name!r} of a call that waits is gone", tool_call_id=key)
             call = state.by_id[key] = LiveCall(self, record, None if found is None else found[1], _nobody)
             await restore(call)
-        state.calls = [state.by_id[key] for key in header.calls]
-        state.steps = [ReadStep(header.provider, state.assistant, state.calls)]
+        state.steps = [
+            ReadStep(step.provider, step.assistant, [state.by_id[key] for key in step.calls]) for step in header.steps
+        ]
+        state.calls = state.steps[-1].calls
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], object]]:
@@ -306,6 +345,12 @@ class Run:
                 left[0].add_done_callback(lambda _: self._slots.release())
             else:
                 self._slots.release()
+
+
+def messages_of(step: ReadStep) -> list[dict[str, Any]]:
+    """What a step adds to the conversation; what is not known yet of its deferred calls is a placeholder."""
+    answers = [call.answer for call in step.calls if call.record.outcome is not None or call.record.deferred]
+    return [*step.assistant, *adapter(step.provider).answers(answers)]
 
 
 def _nobody(_: Any) -> None:

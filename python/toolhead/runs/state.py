@@ -31,6 +31,8 @@ class RunState:
     def __init__(self) -> None:
         self.provider: str | None = None
         self.finish_reason: str | None = None
+        self.error: str | None = None
+        """What the provider said where the latest response failed."""
         self.assistant: list[dict[str, Any]] = []
         """The assistant's part of the latest step, in the provider's form."""
         self.calls: list[LiveCall] = []
@@ -53,6 +55,7 @@ class RunState:
     def begin(self, provider: str, inbox: asyncio.Queue[tuple[str, Any]]) -> None:
         """A step begins."""
         self.provider, self.finish_reason, self.assistant, self.calls = provider, None, [], []
+        self.error = None
         self.inbox = inbox
         self.transcript.begin_step()
 

@@ -17,6 +17,7 @@ from toolhead.providers.events import (
     CallCompleted,
     CallStarted,
     Event,
+    Failed,
     Finished,
     Other,
     TextDelta,
@@ -159,8 +160,13 @@ class Step:
             case TextDelta(text=text, reasoning=reasoning):
                 return self._text(text, reasoning=reasoning)
             case Finished(reason=reason):
-                self.state.finish_reason = reason
+                if self.state.error is None:  # what came before an error was no end
+                    self.state.finish_reason = reason
                 return self._end_text()
+            case Failed(message=message):
+                self.state.finish_reason = "error"
+                self.state.error = self.state.error or message
+                return [*self._end_text(), chunks.ResponseFailed(run_id=self.run.id, error=message)]
             case Other(payload=payload):
                 return [chunks.Raw(run_id=self.run.id, event=payload)]
 
@@ -217,10 +223,14 @@ class Step:
         """What of the inbox is to be told now: chunks, but for questions that could not be answered yet."""
         if not isinstance(item, Chunk):
             return []
-        if isinstance(item, QUESTIONS) and self.saved.store is not None:
+        if isinstance(item, QUESTIONS) and self.saved.store is not None and self._is_own(item):
             self.questions.append(item)
             return []
         return [item]
+
+    def _is_own(self, question: chunks.CallChunk) -> bool:
+        """Whether a call of this step asks; the steps before can be loaded already."""
+        return any(call.record.tool_call_id == question.tool_call_id for call in self.state.calls)
 
     def _leave(self) -> None:
         """Nobody reads what is still to be told; what comes of deferred calls is told by the next step."""
@@ -282,7 +292,8 @@ async def _stop(tasks: list[asyncio.Future[None]] | list[asyncio.Task[None]]) ->
 
 def finish(run_id: str, state: RunState) -> Chunk:
     """The chunk that ends a step whose calls are all dealt with."""
-    is_continued = any(call.result is not None or call.record.deferred for call in state.calls)
+    has_answers = any(call.result is not None or call.record.deferred for call in state.calls)
+    is_continued = has_answers and state.error is None
     return chunks.StepFinish(run_id=run_id, reason=state.finish_reason or "other", is_continued=is_continued)
 
 

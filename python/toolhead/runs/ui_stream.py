@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from toolhead.runs.chunks import Chunk, Custom, ToolResultPlaceholder
+from toolhead.runs.chunks import FAILED, Chunk, Custom, ToolResultPlaceholder
 from toolhead.runs.sendable import sendable
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def ui_stream(
         sse: whether to yield server-sent events as bytes (send them with `HEADERS`) instead of parts.
         message_id: the id of the message.
 
-    An exception of `chunks` becomes an `error` part that says nothing of it, and is raised.
+    A response that failed becomes an `error` part that does not repeat the provider's words, which are not written for
+    a user; so does an exception of `chunks`, which is raised then.
     """
     parts = _parts(chunks, message_id)
     return _events(parts) if sse else parts
@@ -57,7 +58,7 @@ async def _parts(chunks: AsyncIterable[Chunk], message_id: str | None) -> AsyncI
             for part in parts_of(chunk):
                 yield part
     except Exception:
-        yield {"type": "error", "errorText": "The stream has failed."}
+        yield {"type": "error", "errorText": FAILED}
         raise
     yield {"type": "finish"}
 
@@ -128,6 +129,7 @@ def _result(chunk: Chunk, payload: Part) -> list[Part]:
 
 PARTS: dict[str, Callable[[Chunk, Part], list[Part]]] = {
     "step-start": _named("start-step"),
+    "error": _named("error", errorText="error"),
     "abort": _named("abort"),
     "step-finish": _named("finish-step"),
     "text-start": _named("text-start", id="id"),

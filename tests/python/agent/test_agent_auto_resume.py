@@ -205,3 +205,26 @@ async def test_without_the_option_the_members_are_the_tools_own():
 async def test_the_option_needs_a_thread():
     with pytest.raises(ValueError, match="^thread_id: expected the conversation's id"):
         Agent(ScriptedModel(), auto_resume_suspended_tools=True).stream("?")
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_the_task_of_a_call_that_another_one_resumed_ends(is_kept: bool):
+    seen: list[Any] = []
+    hooks = record_hooks()
+    tool = hooks.watch(waits(seen, background={"enabled": True, "default_disposition": "awaited"}))
+    manager = BackgroundManager()
+    model = ScriptedModel(CALL, resuming({"v": 5}), "Done.")
+    store = MemoryStore() if is_kept else None
+    agent = Agent(model, [tool], auto_resume_suspended_tools=True, engine=manager, store=store)
+    turn = agent.stream("Do it", thread_id="th")
+    await turn
+    (task,) = turn._run.tasks
+    assert task.status == "suspended"
+    result = await agent.generate("It is 5", thread_id="th")
+    assert [(r.tool_call_id, r.output) for r in result.results] == [("c2", {"ok": 5})]
+    state = await manager.engine.state(task.id)
+    assert (task.status, state and state.status) == ("cancelled", "cancelled")
+    (old,) = turn._run.results
+    assert (old.status, old.output) == ("ok", {"resumedBy": "c2"})  # what the store says, and no error
+    assert [event.tool_call_id for event in hooks.of("on_output")] == ["c2"]
+    assert hooks.of("on_error") == []

@@ -456,3 +456,20 @@ def test_messages_are_a_text_or_a_list(messages):
 def test_a_turn_has_a_readable_repr():
     turn = Agent(ScriptedModel("Hi")).stream("?", run_id="r")
     assert repr(turn) == "AgentTurn('r', new)"
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_a_response_that_says_it_failed_ends_the_turn_with_what_it_said(streams: bool):
+    calls = [{"index": 0, "id": "c1", "function": {"name": "add", "arguments": '{"a": 1'}}]
+    broken = {"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}
+    error = {"error": {"message": "boom"}}
+    model = ScriptedModel([broken, error] if streams else error, "never")
+    turn = Agent(model, [add()]).stream("hi")
+    if streams:
+        told = [chunk async for chunk in turn]
+        assert [chunk.type for chunk in told if chunk.type in ("error", "tool-result")] == ["error", "tool-result"]
+        assert (told[-1].type, told[-1].reason) == ("finish", "error")
+    result = await turn
+    assert (result.finish_reason, result.error, len(model.requests)) == ("error", "boom", 1)
+    assert [message["role"] for message in result.messages] == (["assistant", "tool"] if streams else [])
+    assert ["cut off" in str(call.error) for call in result.results] == ([True] if streams else [])

@@ -21,10 +21,12 @@ from toolhead import (
     ToolAbortedError,
     ToolExecutionError,
     ToolNotExecutableError,
+    ToolSuspended,
     ToolTimeoutError,
     ValidationError,
     create_tool,
 )
+from toolhead.suspend import suspend
 from virtual_time import now, virtual_time
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -662,3 +664,45 @@ def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exceptio
         BackgroundManager(**options)
     with pytest.raises(ValueError, match="keep_failed: expected"):
         LocalEngine(keep_failed=-1)
+
+
+class Asks:
+    """A schema source whose check asks a person the first time."""
+
+    vendor, version = "tests", 1
+
+    def __init__(self) -> None:
+        self.__standard_schema__ = self
+        self.is_answered = False
+
+    def json_schema(self, mode: str = "input") -> dict[str, Any]:
+        return {"type": "object"}
+
+    def validate(self, value: Any) -> Any:
+        if not self.is_answered:
+            self.is_answered = True
+            suspend({"may": "I?"}, resume_label="perhaps")
+        return value
+
+
+@virtual_time
+async def test_a_check_that_asks_when_a_task_is_resumed_is_told_and_the_task_stays_suspended():
+    entered: list[Any] = []
+    task = await BackgroundManager().start(asking(entered).replace(resume_schema=Asks()), {"n": 1})
+    await asyncio.sleep(1)
+    with pytest.raises(ToolSuspended) as caught:
+        await task.resume({"ok": True})
+    assert (caught.value.payload, caught.value.options) == ({"may": "I?"}, {"resume_label": "perhaps"})
+    assert (caught.value.tool_id, task.status, len(entered)) == ("work", "suspended", 1)
+    await task.resume({"ok": True})
+    assert await task.result() == {"answer": True}
+
+
+@virtual_time
+async def test_a_check_that_asks_when_a_task_is_started_is_told_and_nothing_is_started():
+    engine = LocalEngine()
+    tool = made(sleeping(1), input_schema=Asks())
+    with pytest.raises(ToolSuspended) as caught:
+        await BackgroundManager(engine).start(tool, {"n": 1}, task_id="t")
+    assert (caught.value.payload, await engine.state("t")) == ({"may": "I?"}, None)
+    assert await (await BackgroundManager(engine).start(tool, {"n": 1}, task_id="t")).result() == {"n": 1}

@@ -630,6 +630,8 @@ async def test_a_task_is_cancelled_while_its_suspension_is_being_told():
 @virtual_time
 async def test_two_objects_of_one_run_may_both_answer_a_suspended_task():
     tool, seen = asking()
+    told: list[Any] = []
+    tool = tool.replace(on_output=told.append, on_suspend=told.append)
     runner = ToolRunner([tool], engine=BackgroundManager(), store=MemoryStore())
     run = runner.run()
     await step(run, {"n": 1})
@@ -638,6 +640,10 @@ async def test_two_objects_of_one_run_may_both_answer_a_suspended_task():
     await taken(loaded.resume("c0", {"ok": True}))
     await taken(loaded.until_idle())
     assert (loaded.results[0].output, run.results[0].output, len(seen)) == ({"got": True}, {"got": True}, 2)
+    assert [type(event).__name__ for event in told] == [
+        "SuspendEvent",
+        "OutputEvent",
+    ]  # once a call, not once an object
 
 
 class Asking:

@@ -4,12 +4,15 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, RunNotFoundError, ToolNotFoundError
+from toolhead.runs import saved
 from toolhead.runs.runner import ToolRunner
 from toolhead.runs.store import MemoryStore, SQLiteStore
 from toolhead.tool import create_tool
@@ -185,3 +188,99 @@ async def test_an_answer_to_a_call_that_somebody_else_is_answering_comes_too_lat
         await taken(late.approve("c0"))
     gate.set()
     await answer
+
+
+DYING = """
+import asyncio, os, sys
+from toolhead import SQLiteStore, ToolRunner, create_tool
+
+async def main():
+    tool = create_tool(id="work", description="d", execute=lambda given: os._exit(7), require_approval=True)
+    run = await ToolRunner([tool], store=SQLiteStore(sys.argv[1])).load("r")
+    async for _ in run.approve("c0"):
+        pass
+
+asyncio.run(main())
+"""
+
+
+async def test_a_call_whose_process_died_while_it_answered_can_be_answered_again(tmp_path: Path, monkeypatch):
+    path = tmp_path / "runs.db"
+    seen: list[Any] = []
+    tool = create_tool(id="work", description="d", execute=seen.append, require_approval=True)
+    runner = ToolRunner([tool], store=SQLiteStore(path))
+    run = runner.run(run_id="r")
+    delta = {"tool_calls": [{"index": 0, "id": "c0", "function": {"name": "work", "arguments": "{}"}}]}
+    step = [{"choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}]
+    assert [chunk.type async for chunk in run.step(step, provider="openai-chat")][-1] == "tool-call-approval"
+    died = subprocess.run([sys.executable, "-c", DYING, str(path)], timeout=60, check=False)  # noqa: ASYNC221
+    assert died.returncode == 7
+    held = await runner.load("r")
+    assert held.pending == ()
+    with pytest.raises(AlreadyResolvedError):
+        [chunk async for chunk in held.approve("c0")]
+    with monkeypatch.context() as later:
+        later.setattr(saved, "time", SimpleNamespace(time=lambda: time.time() + saved.LEASE))
+        free = [await runner.load("r"), await runner.load("r")]
+    assert [pending.kind for pending in free[0].pending] == ["approval"]
+
+    async def approve(run: Any) -> Any:
+        return [chunk.type async for chunk in run.approve("c0")]
+
+    answers = await asyncio.gather(*map(approve, free), return_exceptions=True)
+    assert sorted(type(answer).__name__ for answer in answers) == ["AlreadyResolvedError", "list"]
+    assert (len(seen), (await runner.load("r")).results[0].status) == (1, "ok")
+
+
+def slow(seconds: float, seen: list[Any]) -> Any:
+    async def execute(input: Any) -> Any:
+        seen.append(input)
+        await asyncio.sleep(seconds)
+        return {"seen": len(seen)}
+
+    return create_tool(id="slow", description="d", execute=execute, require_approval=True)
+
+
+async def asked(runner: ToolRunner) -> Any:
+    run = runner.run(run_id="r")
+    await taken(run.step([call(0, "slow", {}), END], provider="openai-chat"))
+    return run
+
+
+async def test_a_claim_holds_as_long_as_the_answer_is_worked_on(store: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(saved, "LEASE", 1.0)
+    runner = ToolRunner([slow(1.6, [])], store=store)
+    run = await asked(runner)
+    answer = asyncio.ensure_future(taken(run.approve("c0")))
+    for _ in range(14):
+        await asyncio.sleep(0.1)
+        loaded = await runner.load("r")
+        with pytest.raises(AlreadyResolvedError):
+            await taken(loaded.approve("c0"))
+    await answer
+    assert (run.results[0].status, (await runner.load("r")).results[0].status) == ("ok", "ok")
+
+
+async def test_whoever_stood_still_while_its_claim_ran_out_is_told(store: Any, monkeypatch: pytest.MonkeyPatch):
+    seen: list[Any] = []
+    runner = ToolRunner([slow(0.2, seen)], store=store)
+    run = await asked(runner)
+    first = asyncio.ensure_future(taken(run.approve("c0")))
+    while not seen:
+        await asyncio.sleep(0.01)
+    with monkeypatch.context() as later:
+        later.setattr(saved, "time", SimpleNamespace(time=lambda: time.time() + 2 * saved.LEASE))
+        other = await runner.load("r")
+    await taken(other.approve("c0"))
+    with pytest.raises(AlreadyResolvedError, match="elsewhere"):
+        await first
+    assert (await runner.load("r")).results[0].output == {"seen": 2}
+
+
+async def test_an_answer_to_changed_arguments_leaves_the_call_to_be_answered(store: Any):
+    runner = ToolRunner([slow(0, [])], store=store)
+    run = await asked(runner)
+    run._state.by_id["c0"].record.digest = "another"
+    with pytest.raises(NotSuspendedError):
+        await taken(run.approve("c0"))
+    assert await taken((await runner.load("r")).approve("c0"))
