@@ -9,4 +9,5 @@ pub mod edit;
 pub mod evaluated;
 pub mod explain;
 pub mod repair;
+mod scalars;
 pub mod stream;

@@ -274,18 +274,13 @@ impl Run {
     }
 
     fn open_path(&self) -> Vec<Step> {
-        self.frames
-            .iter()
-            .enumerate()
-            .filter(|(_, frame)| frame.count > 0)
-            .map(|(at, frame)| {
-                let end = self.frames.get(at + 1).map_or(self.path.len(), |next| next.path_at);
-                if frame.is_object {
-                    Step::key(&self.path[frame.path_at..end])
-                } else {
-                    Step::Index(frame.count - 1)
-                }
-            })
-            .collect()
+        (0..self.frames.len()).filter(|at| self.frames[*at].count > 0).map(|at| self.step(at)).collect()
+    }
+
+    /// The member or item that a frame is at.
+    fn step(&self, at: usize) -> Step {
+        let frame = &self.frames[at];
+        let end = self.frames.get(at + 1).map_or(self.path.len(), |next| next.path_at);
+        if frame.is_object { Step::key(&self.path[frame.path_at..end]) } else { Step::Index(frame.count - 1) }
     }
 }

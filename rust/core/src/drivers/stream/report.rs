@@ -32,18 +32,7 @@ impl Run {
     }
 
     fn path_to(&self, depth: usize) -> Vec<Step> {
-        self.frames[..depth.min(self.frames.len())]
-            .iter()
-            .enumerate()
-            .map(|(at, frame)| {
-                let end = self.frames.get(at + 1).map_or(self.path.len(), |next| next.path_at);
-                if frame.is_object {
-                    Step::key(&self.path[frame.path_at..end])
-                } else {
-                    Step::Index(frame.count - 1)
-                }
-            })
-            .collect()
+        (0..depth.min(self.frames.len())).map(|at| self.step(at)).collect()
     }
 
     pub(super) fn schema_path(&self, x: Context<'_>, cell: u32, keyword: Option<Keyword>) -> Vec<SchemaStep> {
