@@ -24,9 +24,15 @@ impl<'a> Key<'a> for PyKey<'a> {
     fn text(self) -> &'a str {
         self.0.text().unwrap_or("")
     }
+    #[inline]
+    fn plain_text(self) -> Option<&'a str> {
+        let is_str = self.0.exact() == Builtin::Str || self.0.inherited() == Builtin::Str;
+        if is_str { self.0.text() } else { None }
+    }
 }
 
 impl PyValue<'_> {
+    #[inline]
     fn builtin(self) -> Builtin {
         match self.0.exact() {
             Builtin::Other => self.0.inherited(),
@@ -168,6 +174,14 @@ impl<'a> Instance<'a> for PyValue<'a> {
             return true;
         }
         self.0.dict_members(|key, value| is_plain_key(key) && visit(PyKey(key), Self(value)))
+    }
+
+    #[inline]
+    fn entries(self, mut visit: impl FnMut(Self::Key, Self) -> bool) -> bool {
+        if self.builtin() != Builtin::Dict {
+            return true;
+        }
+        self.0.dict_members(|key, value| visit(PyKey(key), Self(value)))
     }
 
     fn foreign_key(self) -> Option<String> {

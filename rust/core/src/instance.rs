@@ -80,6 +80,11 @@ pub trait Key<'a>: Copy {
     fn token(self) -> usize;
     /// The name.
     fn text(self) -> &'a str;
+    /// The name, of a key that [`Instance::entries`] found; None where it is no plain string.
+    #[inline]
+    fn plain_text(self) -> Option<&'a str> {
+        Some(self.text())
+    }
 }
 
 /// A handle to one JSON value that lives at least as long as `'a`.
@@ -117,6 +122,12 @@ pub trait Instance<'a>: Copy + 'a {
     fn items(self, visit: impl FnMut(usize, Self) -> bool) -> bool;
     /// Calls `visit` for each member in order until it answers false; false too if a name is not a string.
     fn members(self, visit: impl FnMut(Self::Key, Self) -> bool) -> bool;
+    /// The same, but no name is looked at before the visitor does: it asks for [`Key::plain_text`] of each key whose token
+    /// is not one that it knows.
+    #[inline]
+    fn entries(self, visit: impl FnMut(Self::Key, Self) -> bool) -> bool {
+        self.members(visit)
+    }
     /// A name that is not a plain string, described for a message, if the value is an object that has one.
     fn foreign_key(self) -> Option<String> {
         None

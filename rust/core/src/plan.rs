@@ -199,6 +199,8 @@ pub struct Plan {
     pub root: NodeId,
     /// Every default is reached through declared members and items alone.
     pub plain_defaults: bool,
+    /// The schema asks nothing of anything: then a name that stands twice in a text is no issue, the last one wins.
+    pub is_free: bool,
     /// Text of all names.
     pub names: Box<str>,
     /// Checks of all nodes.
@@ -407,6 +409,7 @@ impl Plan {
             defaults: Box::default(),
             to_default: Box::default(),
             plain_defaults: true,
+            is_free: true,
             anchors: Box::default(),
             dialect: Dialect::of(crate::schema::dialect::Draft::D2020),
             limits,

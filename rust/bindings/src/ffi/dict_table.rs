@@ -15,6 +15,21 @@ pub(crate) struct Entry {
     pub(crate) value: *mut pyo3::ffi::PyObject,
 }
 
+/// How many members a dict has: what the macro `PyDict_GET_SIZE` of the C API reads.
+///
+/// # Safety
+/// The object is alive, and a dict or inherits from it.
+#[inline]
+pub(crate) unsafe fn len(dict: *mut pyo3::ffi::PyObject) -> usize {
+    #[cfg(not(Py_GIL_DISABLED))]
+    // SAFETY: the caller passes a live dict, whose structure PyO3 declares.
+    let length = unsafe { (*dict.cast::<pyo3::ffi::PyDictObject>()).ma_used };
+    #[cfg(Py_GIL_DISABLED)]
+    // SAFETY: the caller passes a live dict.
+    let length = unsafe { pyo3::ffi::PyDict_Size(dict) };
+    length.cast_unsigned()
+}
+
 #[cfg(not(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED))))]
 mod other {
     use pyo3::prelude::*;

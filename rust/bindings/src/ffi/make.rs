@@ -270,7 +270,7 @@ pub(crate) fn dict_place(
 #[inline]
 pub(crate) fn dict_len(dict: &Bound<'_, PyDict>) -> usize {
     // SAFETY: the object is a dict.
-    usize::try_from(unsafe { ffi::PyDict_Size(dict.as_ptr()) }).unwrap_or(0)
+    unsafe { dict_table::len(dict.as_ptr()) }
 }
 
 /// The str of a plan's token.

@@ -284,35 +284,38 @@ impl<'a> Raw<'a> {
     #[inline]
     pub(crate) fn dict_len(self) -> usize {
         // SAFETY: the object is a dict or inherits from it.
-        let length = unsafe { ffi::PyDict_Size(self.0.as_ptr()) };
-        usize::try_from(length).unwrap_or(0)
+        unsafe { dict_table::len(self.0.as_ptr()) }
     }
 
     /// Calls `visit` for each member of a dict until it answers false; the last answer.
     #[inline]
     pub(crate) fn dict_members(self, mut visit: impl FnMut(Self, Self) -> bool) -> bool {
-        if let Some(entries) = dict_table::entries(self.0.as_ptr()) {
-            for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
-                // SAFETY: the dict keeps its key alive.
-                let key = unsafe { Self::from_pointer(entry.key) };
-                // SAFETY: the dict keeps its value alive.
-                if !visit(key, unsafe { Self::from_pointer(entry.value) }) {
-                    return false;
+        let table = dict_table::entries(self.0.as_ptr());
+        let (mut entries, mut position) = (table.unwrap_or_default().iter(), 0);
+        // One place that calls, so that the visitor becomes part of the loop.
+        loop {
+            let (key, value) = match entries.next() {
+                Some(entry) if entry.value.is_null() => continue,
+                Some(entry) => {
+                    // SAFETY: the dict keeps its key alive.
+                    let key = unsafe { Self::from_pointer(entry.key) };
+                    // SAFETY: the dict keeps its value alive.
+                    (key, unsafe { Self::from_pointer(entry.value) })
                 }
-            }
-            return true;
-        }
-        let mut position = 0;
-        while let Some((key, value)) = self.dict_next(&mut position) {
+                None if table.is_some() => return true,
+                None => match self.dict_next(&mut position) {
+                    Some(member) => member,
+                    None => return true,
+                },
+            };
             if !visit(key, value) {
                 return false;
             }
         }
-        true
     }
 
     /// The member after a position of a dict; positions start at 0.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn dict_next(self, position: &mut isize) -> Option<(Self, Self)> {
         let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the object is a dict that does not change while it is walked: no Python code runs.

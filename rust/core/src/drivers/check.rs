@@ -94,10 +94,10 @@ impl Hasher for Mixed {
 
 /// Does the plan accept the instance, as far as the schema looks? A schema that looks at nothing looks at everything.
 pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
-    let root = plan.node(plan.root);
-    if root.is_free() {
+    if plan.is_free {
         return is_valid_data(plan, value);
     }
+    let root = plan.node(plan.root);
     // The names of the value itself belong to its kind: an object with other keys is no JSON object.
     let named = root.object != NONE || value.kind() != Kind::Object || value.members(|_, _| true);
     let mut run = Checker::new(plan, 0);
@@ -151,28 +151,43 @@ impl<'p> Checker<'p> {
     }
 
     /// The same, where kinds were compared already.
+    #[inline]
     fn more<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, kind: Kind, value: I) -> bool {
-        let plan = self.plan;
-        let node = plan.node(id);
+        if kind.bit() & kinds::CONTAINER != 0 {
+            return self.container::<I, WALK>(id, kind, value);
+        }
+        let node = self.plan.node(id);
+        self.leaf(node, kind, value) && (node.check_count == 0 || self.more_checks(node, kind, value))
+    }
+
+    /// The rule of a value without parts.
+    fn leaf<'a, I: Instance<'a>>(&self, node: &Node, kind: Kind, value: I) -> bool {
+        match kind {
+            Kind::String => {
+                node.string == NONE || self.string(&self.plan.strings[node.string as usize], value)
+            }
+            Kind::Integer | Kind::Float => {
+                node.number == NONE || number(&self.plan.numbers[node.number as usize], value)
+            }
+            _ => true,
+        }
+    }
+
+    /// The keywords in place of a value without parts.
+    fn more_checks<'a, I: Instance<'a>>(&mut self, node: &Node, kind: Kind, value: I) -> bool {
+        self.level(node, |run| run.checks(node, kind, value))
+    }
+
+    /// One application of a schema more.
+    #[inline]
+    fn level(&mut self, node: &Node, verdict: impl FnOnce(&mut Self) -> bool) -> bool {
         if self.levels >= MOST_LEVELS {
             self.exceeded.set(Some(Exceeded::Levels));
             return false;
         }
         self.levels += 1;
         let entered = self.enter(node);
-        let verdict = match kind {
-            Kind::Object => self.container::<I, WALK>(node, kind, node.object, value),
-            Kind::Array => self.container::<I, WALK>(node, kind, node.array, value),
-            Kind::String => {
-                (node.string == NONE || self.string(&plan.strings[node.string as usize], value))
-                    && self.checks(node, kind, value)
-            }
-            Kind::Integer | Kind::Float => {
-                (node.number == NONE || number(&plan.numbers[node.number as usize], value))
-                    && self.checks(node, kind, value)
-            }
-            Kind::Null | Kind::Bool | Kind::Foreign => self.checks(node, kind, value),
-        };
+        let verdict = verdict(self);
         if entered {
             self.scope.pop();
         }
@@ -190,7 +205,14 @@ impl<'p> Checker<'p> {
         true
     }
 
-    fn container<'a, I: Instance<'a>, const WALK: bool>(
+    fn container<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, kind: Kind, value: I) -> bool {
+        let node = self.plan.node(id);
+        let rule = if kind == Kind::Object { node.object } else { node.array };
+        self.level(node, |run| run.ruled::<I, WALK>(node, kind, rule, value))
+    }
+
+    #[inline]
+    fn ruled<'a, I: Instance<'a>, const WALK: bool>(
         &mut self,
         node: &Node,
         kind: Kind,
@@ -200,8 +222,9 @@ impl<'p> Checker<'p> {
         if self.depth >= self.plan.limits.depth {
             return false;
         }
+        let len = value.len();
         if WALK {
-            self.allowance += MEMO_AFTER_EACH * (value.len() + 1);
+            self.allowance += MEMO_AFTER_EACH * (len + 1);
         }
         if rule == NONE {
             if node.check_count == 1
@@ -213,9 +236,9 @@ impl<'p> Checker<'p> {
         }
         self.depth += 1;
         let verdict = if kind == Kind::Object {
-            self.object::<I, WALK>(&self.plan.objects[rule as usize], value)
+            self.object::<I, WALK>(&self.plan.objects[rule as usize], len, value)
         } else {
-            self.array::<I, WALK>(&self.plan.arrays[rule as usize], value)
+            self.array::<I, WALK>(&self.plan.arrays[rule as usize], len, value)
         };
         self.depth -= 1;
         if let Some(trail) = &mut self.trail
@@ -249,10 +272,15 @@ impl<'p> Checker<'p> {
         if kind.bit() & kinds::CONTAINER != 0 { self.walk(value) } else { kind != Kind::Foreign }
     }
 
-    fn object<'a, I: Instance<'a>, const WALK: bool>(&mut self, rule: &'p ObjectRule, value: I) -> bool {
+    #[inline]
+    fn object<'a, I: Instance<'a>, const WALK: bool>(
+        &mut self,
+        rule: &'p ObjectRule,
+        len: usize,
+        value: I,
+    ) -> bool {
         let plan = self.plan;
         let properties = plan.properties_of(rule);
-        let len = value.len();
         if len < rule.required as usize || len < rule.min || len > rule.max {
             return false;
         }
@@ -267,11 +295,11 @@ impl<'p> Checker<'p> {
         }
         let mut next = 0;
         let mut required = 0;
-        value.members(|key, item| {
+        value.entries(|key, item| {
             let found = match properties.get(next) {
                 Some(property) if key.token() == property.token && property.token != 0 => Some(next),
                 _ => {
-                    let text = key.text().as_bytes();
+                    let Some(text) = key.plain_text().map(str::as_bytes) else { return false };
                     match properties.get(next) {
                         Some(property) if same(plan.name_bytes(property), text) => Some(next),
                         _ => plan.find_name(rule, properties, text),
@@ -334,8 +362,13 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn array<'a, I: Instance<'a>, const WALK: bool>(&mut self, rule: &'p ArrayRule, value: I) -> bool {
-        let len = value.len();
+    #[inline]
+    fn array<'a, I: Instance<'a>, const WALK: bool>(
+        &mut self,
+        rule: &'p ArrayRule,
+        len: usize,
+        value: I,
+    ) -> bool {
         if len < rule.min || len > rule.max {
             return false;
         }

@@ -89,7 +89,6 @@ pub fn decode<B: Builder>(
     if text.len() > plan.limits.text_length {
         return Err(Stop::Syntax);
     }
-    let repeated_names = plan.root == TRUE || plan.node(plan.root).is_free();
     let mut decoder = Decoder {
         plan,
         text,
@@ -98,7 +97,7 @@ pub fn decode<B: Builder>(
         stack: Vec::new(),
         scratch: Vec::new(),
         depth: 0,
-        repeated_names,
+        repeated_names: plan.is_free,
         open: 0,
         region: None,
     };

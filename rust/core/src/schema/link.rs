@@ -389,8 +389,10 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let dialect = self.references.resource(0).dialect;
         let mut tables = self.tables;
         tables.places.sort_by_key(|(node, _)| *node);
+        let is_free = tables.nodes[root as usize].is_free();
         Ok(Plan {
             root,
+            is_free,
             nodes: tables.nodes.into(),
             strings: tables.strings.into(),
             numbers: tables.numbers.into(),
