@@ -8,7 +8,7 @@ use toolhead_core::plan::{NONE, ObjectRule, Plan, Property};
 use toolhead_core::value::Value;
 
 use crate::compiled::Compiled;
-use crate::ffi::make::{self, Made};
+use crate::ffi::make;
 use crate::to_python;
 
 /// Objects with at least so many defaults start as a copy of a dict that has them all. It costs a copy of a block of
@@ -20,8 +20,8 @@ enum Template {
     Empty,
     /// Some value under every name.
     Names(Py<PyDict>),
-    /// The defaults; None in place of those that are to be copied.
-    Defaults(Py<PyDict>),
+    /// The defaults, so many; None in place of those that are to be copied.
+    Defaults(Py<PyDict>, usize),
 }
 
 /// The objects of a plan's defaults.
@@ -52,7 +52,8 @@ impl Defaults {
                 }
                 if defaults >= MANY_DEFAULTS {
                     let has_one = |property: &Property| property.default != NONE;
-                    return template(py, compiled, rule, has_one, &values).map(Template::Defaults);
+                    return template(py, compiled, rule, has_one, &values)
+                        .map(|dict| Template::Defaults(dict, defaults));
                 }
                 Ok(Template::Empty)
             })
@@ -74,21 +75,22 @@ impl Defaults {
         }
     }
 
-    /// The dict that an object of a rule starts as, if there is one. `fills`: defaults are to be filled in.
+    /// What an object of a rule starts with. `fills`: defaults are to be filled in.
     #[inline]
-    pub(crate) fn object<'py>(
-        &self,
-        py: Python<'py>,
-        rule: u32,
-        fills: bool,
-    ) -> Option<Made<(Bound<'py, PyDict>, Start)>> {
+    pub(crate) fn start(&self, rule: u32, fills: bool) -> Start {
         match &self.templates[rule as usize] {
-            Template::Names(names) => Some(make::dict_copy(names.bind(py)).map(|dict| (dict, Start::Names))),
-            Template::Defaults(defaults) if fills => {
-                let defaults = defaults.bind(py);
-                Some(make::dict_copy(defaults).map(|dict| (dict, Start::Defaults(make::dict_len(defaults)))))
-            }
-            _ => None,
+            Template::Names(_) => Start::Names,
+            Template::Defaults(_, count) if fills => Start::Defaults(*count),
+            _ => Start::Empty,
+        }
+    }
+
+    /// The dict that an object of a rule starts as, unless it starts empty.
+    #[inline]
+    pub(crate) fn template(&self, rule: u32) -> Option<&Py<PyDict>> {
+        match &self.templates[rule as usize] {
+            Template::Names(dict) | Template::Defaults(dict, _) => Some(dict),
+            Template::Empty => None,
         }
     }
 
@@ -102,7 +104,7 @@ impl Defaults {
         let (py, plan) = (object.py(), &compiled.plan);
         let properties = plan.properties_of(&plan.objects[rule as usize]);
         let mut given = None;
-        if let Template::Defaults(defaults) = &self.templates[rule as usize] {
+        if let Template::Defaults(defaults, _) = &self.templates[rule as usize] {
             // As if it had started with them. Into an empty dict the interpreter copies the table as it is.
             let members = object.copy()?;
             object.clear();

@@ -11,6 +11,7 @@ use toolhead_core::value::Value;
 use crate::compiled::Compiled;
 use crate::defaults::Defaults;
 use crate::ffi::make::{self, Made, Raised};
+use crate::ffi::new_dict::NewDict;
 use crate::ffi::read::Raw;
 use crate::names::Names;
 use crate::py_instance::PyValue;
@@ -43,7 +44,7 @@ impl<'k> PyBuilder<'k, '_> {
 
 impl<'py> Builder for PyBuilder<'_, 'py> {
     type Value = Bound<'py, PyAny>;
-    type Object = Bound<'py, PyDict>;
+    type Object = NewDict<'py>;
     type Instance<'v>
         = PyValue<'v>
     where
@@ -92,8 +93,18 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         make::list(self.py, items)
     }
     #[inline]
-    fn object(&mut self) -> Made<Self::Object> {
-        Ok(PyDict::new(self.py))
+    fn start(&mut self, _: &Plan, rule: u32, fills: bool) -> Made<Start> {
+        self.compiled.map_or(Ok(Start::Empty), |compiled| Ok(self.defaults(compiled)?.start(rule, fills)))
+    }
+    #[inline]
+    fn object(&mut self, rule: u32, start: Start) -> Made<Self::Object> {
+        if start != Start::Empty
+            && let Some(compiled) = self.compiled
+            && let Some(template) = self.defaults(compiled)?.template(rule)
+        {
+            return NewDict::copy_of(template.bind(self.py));
+        }
+        Ok(NewDict::empty(self.py))
     }
     #[inline]
     fn insert_known(
@@ -103,7 +114,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         property: &Property,
         value: Self::Value,
     ) -> Made<()> {
-        make::insert(object, &make::known(self.keys(), self.py, property.token), &value)
+        object.insert(&make::known(self.keys(), self.py, property.token), &value)
     }
     #[inline]
     fn name(&mut self, text: Text<'_>) -> Made<Self::Value> {
@@ -114,16 +125,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
     }
     #[inline]
     fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Made<()> {
-        make::insert(object, &name, &value)
-    }
-    #[inline]
-    fn object_of(&mut self, _: &Plan, rule: u32, fills: bool) -> Made<(Self::Object, Start)> {
-        if let Some(compiled) = self.compiled
-            && let Some(object) = self.defaults(compiled)?.object(self.py, rule, fills)
-        {
-            return object;
-        }
-        Ok((self.object()?, Start::Empty))
+        object.insert(&name, &value)
     }
     #[inline]
     fn place(
@@ -134,14 +136,10 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         property: &Property,
         value: Self::Value,
     ) -> Made<()> {
-        make::dict_place(object, at, &make::known(self.keys(), self.py, property.token), value)
+        object.place(at, &make::known(self.keys(), self.py, property.token), value)
     }
     fn keep_first(&mut self, object: &mut Self::Object, count: usize) -> Made<()> {
-        let first = PyDict::new(self.py);
-        for (name, value) in object.iter().take(count) {
-            make::insert(&first, &name, &value)?;
-        }
-        *object = first;
+        *object = object.first(count)?;
         Ok(())
     }
     fn default_value(&mut self, plan: &Plan, default: u32) -> Made<Self::Value> {
@@ -159,11 +157,11 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
     }
     #[inline]
     fn members(&self, object: &Self::Object) -> usize {
-        make::dict_len(object)
+        object.len()
     }
     #[inline]
     fn finish(&mut self, object: Self::Object) -> Self::Value {
-        object.into_any()
+        object.finish().into_any()
     }
 }
 

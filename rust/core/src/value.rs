@@ -170,7 +170,7 @@ impl crate::drivers::decode::Builder for Values {
     fn array(&mut self, items: impl ExactSizeIterator<Item = Value>) -> Result<Value, Self::Error> {
         Ok(Value::Array(items.collect()))
     }
-    fn object(&mut self) -> Result<Self::Object, Self::Error> {
+    fn object(&mut self, _: u32, _: crate::drivers::decode::Start) -> Result<Self::Object, Self::Error> {
         Ok(Vec::new())
     }
     fn insert_known(

@@ -5,7 +5,7 @@
 //! good where any answer differs; on other versions and on free-threaded builds it does not exist.
 
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
-pub(crate) use table::{enable, entries, place};
+pub(crate) use table::{Table, enable, entries, table_of};
 
 /// A member as it lies in the table; the value is null where it was deleted.
 #[repr(C)]
@@ -45,19 +45,36 @@ mod other {
         None
     }
 
-    /// The value comes back.
+    /// No table.
+    pub(crate) struct Table;
+
+    impl Table {
+        pub(crate) const NONE: Self = Self;
+
+        /// The value comes back.
+        ///
+        /// # Safety
+        /// None is asked.
+        #[inline]
+        pub(crate) unsafe fn replace<'py>(
+            &self,
+            _: &Bound<'py, pyo3::types::PyDict>,
+            _: usize,
+            _: &Bound<'_, PyAny>,
+            value: Bound<'py, PyAny>,
+        ) -> Result<(), Bound<'py, PyAny>> {
+            Err(value)
+        }
+    }
+
+    /// The layout is not known.
     #[inline]
-    pub(crate) fn place<'py>(
-        _: &Bound<'py, pyo3::types::PyDict>,
-        _: usize,
-        _: &Bound<'py, PyAny>,
-        value: Bound<'py, PyAny>,
-    ) -> Result<(), Bound<'py, PyAny>> {
-        Err(value)
+    pub(crate) fn table_of(_: &Bound<'_, pyo3::types::PyDict>) -> Table {
+        Table
     }
 }
 #[cfg(not(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED))))]
-pub(crate) use other::{enable, entries, place};
+pub(crate) use other::{Table, enable, entries, table_of};
 
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
 mod table {
@@ -127,49 +144,66 @@ mod table {
         Some((first, usize::try_from(nentries).unwrap_or(0)))
     }
 
-    /// Replaces a value where it lies: the dict was made by the caller, nobody else has seen it, and `at` is where the name
-    /// stands in it. The value comes back where that is not so.
+    /// Where the entries of a dict are, and how many of them are in use.
+    pub(crate) struct Table {
+        first: *mut Entry,
+        count: usize,
+    }
+
+    /// The table of a dict whose keys are all exact strs.
     #[inline]
-    pub(crate) fn place<'py>(
-        dict: &Bound<'py, PyDict>,
-        at: usize,
-        name: &Bound<'py, PyAny>,
-        value: Bound<'py, PyAny>,
-    ) -> Result<(), Bound<'py, PyAny>> {
-        if ENABLED.load(Ordering::Relaxed) { replace(dict, at, name, value) } else { Err(value) }
+    pub(crate) fn table_of(dict: &Bound<'_, PyDict>) -> Table {
+        if ENABLED.load(Ordering::Relaxed) { read_table(dict) } else { Table::NONE }
     }
 
     #[inline]
-    fn replace<'py>(
-        dict: &Bound<'py, PyDict>,
-        at: usize,
-        name: &Bound<'py, PyAny>,
-        value: Bound<'py, PyAny>,
-    ) -> Result<(), Bound<'py, PyAny>> {
-        let Some((first, count)) = table(dict.as_ptr()) else { return Err(value) };
-        if at >= count {
-            return Err(value);
-        }
-        // SAFETY: `at` is within the entries.
-        let place = unsafe { first.add(at) };
-        // SAFETY: an entry in use is initialised.
-        let entry = unsafe { place.read() };
-        if entry.key != name.as_ptr() || entry.value.is_null() {
-            return Err(value);
-        }
-        // A dict of values that the collector does not know is not known to it either. Of what a decoder makes it knows two.
-        if value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>() {
-            track(dict);
-        }
-        let old = entry.value;
-        // SAFETY: the entry is part of a table that this dict alone has, and nobody looks at it meanwhile; the table takes
-        // over the reference to the value.
-        unsafe { place.write(Entry { key: entry.key, value: value.into_ptr() }) };
-        // SAFETY: the table held a reference to the old value, which is passed on and ends here.
-        drop(unsafe { Bound::from_owned_ptr(dict.py(), old) });
-        Ok(())
+    fn read_table(dict: &Bound<'_, PyDict>) -> Table {
+        table(dict.as_ptr()).map_or(Table::NONE, |(first, count)| Table { first, count })
     }
 
+    impl Table {
+        /// None is known.
+        pub(crate) const NONE: Self = Self { first: std::ptr::null_mut(), count: 0 };
+
+        /// Replaces the value of a name where it lies; `at` is where the name stands among the members. The value comes back
+        /// where that is not so.
+        ///
+        /// # Safety
+        /// The table is that of `dict`, which the caller made and which did not change since but by this function.
+        #[inline]
+        pub(crate) unsafe fn replace<'py>(
+            &self,
+            dict: &Bound<'py, PyDict>,
+            at: usize,
+            name: &Bound<'_, PyAny>,
+            value: Bound<'py, PyAny>,
+        ) -> Result<(), Bound<'py, PyAny>> {
+            if at >= self.count {
+                return Err(value);
+            }
+            // SAFETY: `at` is within the entries.
+            let place = unsafe { self.first.add(at) };
+            // SAFETY: an entry in use is initialised.
+            let entry = unsafe { place.read() };
+            if entry.key != name.as_ptr() || entry.value.is_null() {
+                return Err(value);
+            }
+            // A dict of values that the collector does not know is not known to it either. Of what a decoder makes it knows
+            // two.
+            if value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>() {
+                track(dict);
+            }
+            let old = entry.value;
+            // SAFETY: the entry is part of a table that this dict alone has, and nobody looks at it meanwhile; the table
+            // takes over the reference to the value.
+            unsafe { place.write(Entry { key: entry.key, value: value.into_ptr() }) };
+            // SAFETY: the table held a reference to the old value, which is passed on and ends here.
+            drop(unsafe { Bound::from_owned_ptr(dict.py(), old) });
+            Ok(())
+        }
+    }
+
+    #[cold]
     fn track(dict: &Bound<'_, PyDict>) {
         // SAFETY: the object is a dict, which the collector can know.
         if unsafe { ffi::PyObject_GC_IsTracked(dict.as_ptr()) } == 0 {
@@ -201,7 +235,8 @@ mod table {
             for (index, name) in names.iter().enumerate() {
                 let value = if index % 2 == 0 { PyList::empty(py).into_any() } else { name.clone() };
                 expected.set_item(name, &value)?;
-                agreed &= replace(&copy, index, name, value).is_ok();
+                // SAFETY: the table is read anew; the dict is ours.
+                agreed &= unsafe { read_table(&copy).replace(&copy, index, name, value) }.is_ok();
             }
             copy.set_item("one more", py.None())?;
             expected.set_item("one more", py.None())?;

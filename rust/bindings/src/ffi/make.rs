@@ -4,8 +4,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{Borrowed, ffi};
 
-use super::dict_table;
-
 /// A C function failed; its exception is set in the interpreter. As small as an error can be, since every value that a
 /// decoder makes, and every step of a call, travels in a `Result`: with `PyErr` inside, returning the values of a text
 /// took a third of its time.
@@ -228,49 +226,11 @@ pub(crate) fn list<'py>(
     Ok(made)
 }
 
-/// Puts a member into a dict made here.
-#[inline]
-pub(crate) fn insert(dict: &Bound<'_, PyDict>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Made<()> {
-    // SAFETY: all three are alive; the key is an exact str, so no user code hashes or compares it.
-    let result = unsafe { ffi::PyDict_SetItem(dict.as_ptr(), key.as_ptr(), value.as_ptr()) };
-    if result == 0 { Ok(()) } else { Err(Raised) }
-}
-
-/// A new dict with the same members.
-#[inline]
-pub(crate) fn dict_copy<'py>(dict: &Bound<'py, PyDict>) -> Made<Bound<'py, PyDict>> {
-    // SAFETY: the object is a dict, and alive.
-    let made = owned(dict.py(), unsafe { ffi::PyDict_Copy(dict.as_ptr()) })?;
-    // SAFETY: a copy of a dict is an exact dict.
-    Ok(unsafe { made.cast_into_unchecked() })
-}
-
 /// Adds the members of another dict whose names a dict lacks. The names of both are exact strs.
 pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>) -> Made<()> {
     // SAFETY: both are dicts, and alive.
     let result = unsafe { ffi::PyDict_Merge(dict.as_ptr(), other.as_ptr(), 0) };
     if result == 0 { Ok(()) } else { Err(Raised) }
-}
-
-/// Puts a value under a name that a dict made here has already, at that position of its members.
-#[inline]
-pub(crate) fn dict_place(
-    dict: &Bound<'_, PyDict>,
-    at: usize,
-    name: &Bound<'_, PyAny>,
-    value: Bound<'_, PyAny>,
-) -> Made<()> {
-    match dict_table::place(dict, at, name, value) {
-        Ok(()) => Ok(()),
-        Err(value) => insert(dict, name, &value),
-    }
-}
-
-/// How many members a dict has.
-#[inline]
-pub(crate) fn dict_len(dict: &Bound<'_, PyDict>) -> usize {
-    // SAFETY: the object is a dict.
-    unsafe { dict_table::len(dict.as_ptr()) }
 }
 
 /// The str of a plan's token.

@@ -73,23 +73,18 @@ pub trait Builder {
         &mut self,
         items: impl ExactSizeIterator<Item = Self::Value>,
     ) -> Result<Self::Value, Self::Error>;
-    /// An empty object.
+    /// What an object of a rule starts with. `fills`: its defaults are to be filled in.
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn object(&mut self) -> Result<Self::Object, Self::Error>;
-    /// An object that has a rule, and what it starts with.
-    ///
-    /// # Errors
-    /// See [`Builder::int`].
-    fn object_of(
-        &mut self,
-        _plan: &Plan,
-        _rule: u32,
-        _fills: bool,
-    ) -> Result<(Self::Object, Start), Self::Error> {
-        Ok((self.object()?, Start::Empty))
+    fn start(&mut self, _plan: &Plan, _rule: u32, _fills: bool) -> Result<Start, Self::Error> {
+        Ok(Start::Empty)
     }
+    /// An object of a rule that starts so.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn object(&mut self, rule: u32, start: Start) -> Result<Self::Object, Self::Error>;
     /// Puts a value at the place of a rule's name, by its position, into an object that started with all of them.
     ///
     /// # Errors

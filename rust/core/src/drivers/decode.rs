@@ -366,13 +366,15 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
         let fills =
             rule.is_some_and(|rule| rule.has_defaults && rule.required < rule.count) && self.open == 0;
-        let (mut object, start) = if fills || rule.is_some_and(ObjectRule::has_fixed_names) {
-            self.builder.object_of(self.plan, node.object, fills)?
+        let start = if fills || rule.is_some_and(ObjectRule::has_fixed_names) {
+            self.builder.start(self.plan, node.object, fills)?
         } else {
-            (self.builder.object()?, Start::Empty)
+            Start::Empty
         };
+        let mut object = self.builder.object(node.object, start)?;
         let mut read = 0usize;
         let mut progress = Progress { start, next: 0, required: 0, known: 0, seen: Seen::default() };
+        let properties = rule.map_or(&[][..], |rule| self.plan.properties_of(rule));
         if self.peek() == Some(b'}') {
             self.at += 1;
         } else {
@@ -381,9 +383,17 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                     return Err(Stop::Syntax);
                 }
                 self.at += 1;
-                match rule {
-                    Some(rule) => self.member(rule, &mut object, &mut progress)?,
-                    None => self.free_member(&mut object)?,
+                let known = match properties.get(progress.next) {
+                    Some(property) if self.is_next(property) => Some((property, progress.next)),
+                    _ => match rule {
+                        Some(rule) => self
+                            .member(rule, &mut object, &mut progress)?
+                            .and_then(|at| properties.get(at).map(|property| (property, at))),
+                        None => self.free_member(&mut object).map(|()| None)?,
+                    },
+                };
+                if let Some((property, at)) = known {
+                    self.known_member(property, at, &mut object, &mut progress)?;
                 }
                 read += 1;
                 self.skip_blanks();
@@ -501,32 +511,38 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         Ok(())
     }
 
-    /// A member of an object with a rule; the position is behind the name's opening quote.
+    /// Does the name of this property come next? Members mostly come in the schema's order, so the expected name is compared
+    /// in place; then the position is behind it.
     #[inline]
+    fn is_next(&mut self, property: &Property) -> bool {
+        let name = self.plan.name_bytes(property);
+        if property.plain
+            && let Some((found, [b'"', ..])) =
+                self.text.get(self.at..).and_then(|rest| rest.split_at_checked(name.len()))
+            && same(found, name)
+        {
+            self.at += name.len() + 1;
+            return true;
+        }
+        false
+    }
+
+    /// A member of an object with a rule that is not the one expected next; the position is behind the name's opening quote.
+    /// Where the rule knows the name only that is read, and its place among the rule's names told.
+    #[inline(never)]
     fn member(
         &mut self,
         rule: &ObjectRule,
         object: &mut B::Object,
         progress: &mut Progress,
-    ) -> Result<(), Stop<B::Error>> {
+    ) -> Result<Option<usize>, Stop<B::Error>> {
         let plan = self.plan;
         let properties = plan.properties_of(rule);
-        // Members mostly come in the schema's order: compare the expected name in place.
-        if let Some(property) = properties.get(progress.next)
-            && property.plain
-            && let name = plan.name_bytes(property)
-            && let Some(expected) = self.text.get(self.at..self.at + name.len())
-            && self.text.get(self.at + name.len()) == Some(&b'"')
-            && same(expected, name)
-        {
-            self.at += name.len() + 1;
-            return self.known_member(property, progress.next, object, progress);
-        }
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
         let text = scanned.content(self.text, &self.scratch);
         if let Some(at) = plan.find_name(rule, properties, text) {
-            return self.known_member(&properties[at], at, object, progress);
+            return Ok(Some(at));
         }
         if progress.start == Start::Names && progress.known < properties.len() {
             self.leave_order(object, progress)?;
@@ -553,7 +569,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.colon()?;
         if rest.is_empty() {
             let value = self.value(node)?;
-            return Ok(self.builder.insert(object, name, value)?);
+            self.builder.insert(object, name, value)?;
+            return Ok(None);
         }
         let leads = plan.leads_to_default(node) || rest.iter().any(|node| plan.leads_to_default(*node));
         self.open += usize::from(leads);
@@ -562,7 +579,8 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.judge(leads, start, &value, |checker, value| {
             rest.iter().all(|node| checker.node::<_, false>(*node, value))
         })?;
-        Ok(self.builder.insert(object, name, value)?)
+        self.builder.insert(object, name, value)?;
+        Ok(None)
     }
 
     /// A member of an object that the schema leaves free.
