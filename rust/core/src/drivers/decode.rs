@@ -8,10 +8,8 @@
 //! issues of a refused value by [`super::explain`], both on the cold path.
 
 pub use super::builder::{Builder, Start, Text};
-use super::check::{Checker, Trail};
 use super::defaults::Seen;
-use std::collections::HashMap;
-
+use super::region::Region;
 use crate::instance::{Instance, Kind, kinds};
 use crate::json::string;
 use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, same};
@@ -45,8 +43,8 @@ pub(super) struct Decoder<'p, 't, 'b, B: Builder> {
     /// Without a schema a repeated name is no issue: the last one wins.
     repeated_names: bool,
     /// How many nodes with keywords in place are open that may lead to a default, and what is in them.
-    open: usize,
-    region: Option<Box<Region<B::Value>>>,
+    pub(super) open: usize,
+    pub(super) region: Option<Box<Region<B::Value>>>,
 }
 
 /// How far an object with a rule is read.
@@ -61,20 +59,6 @@ struct Progress {
     known: usize,
     /// Names with a default that were read.
     seen: Seen,
-}
-
-/// The values that keywords in place are still to be asked about. Defaults are filled in when all of them have spoken:
-/// before that, they judge what was sent.
-struct Region<V> {
-    /// The finished objects.
-    objects: Vec<V>,
-    trail: Trail,
-}
-
-impl<V> Default for Region<V> {
-    fn default() -> Self {
-        Self { objects: Vec::new(), trail: Trail::default() }
-    }
 }
 
 /// Decodes a text into a value that the plan accepts.
@@ -150,7 +134,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     }
 
     #[inline]
-    fn value(&mut self, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
+    pub(super) fn value(&mut self, id: NodeId) -> Result<B::Value, Stop<B::Error>> {
         let node = self.plan.node(id);
         self.value_of(node.types, node.more, id)
     }
@@ -216,7 +200,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
 
     /// A value by the rule that its node has for its kind.
     #[inline]
-    fn by_rule(&mut self, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
+    pub(super) fn by_rule(&mut self, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
         match kind {
             Kind::String => self.string(node),
             Kind::Object => self.object(node),
@@ -224,91 +208,6 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             Kind::Integer => self.number(node.types, node.number),
             _ => self.literal(),
         }
-    }
-
-    /// A value whose node has keywords that apply in place.
-    fn checked(&mut self, id: NodeId, node: &Node, kind: Kind) -> Result<B::Value, Stop<B::Error>> {
-        let rule = match kind {
-            Kind::String => node.string,
-            Kind::Object => node.object,
-            Kind::Array => node.array,
-            Kind::Integer => node.number,
-            _ => NONE,
-        };
-        if rule == NONE
-            && node.check_count == 1
-            && kind != Kind::Integer
-            && let Some(sole) = self.plan.checks[node.checks as usize].rule.sole(kind)
-        {
-            return self.value(sole);
-        }
-        let leads = kind.bit() & kinds::CONTAINER != 0 && self.plan.leads_to_default(id);
-        self.open += usize::from(leads);
-        let start = self.at;
-        let value = self.by_rule(node, kind)?;
-        self.judge(leads, start, &value, |checker, value| checker.keywords_in_place(node, value))?;
-        Ok(value)
-    }
-
-    /// Asks keywords about a value that is made already, and fills in defaults if they are the last to be asked.
-    /// `leads`: the region was opened for them; `start`: where the value's text starts.
-    #[inline]
-    fn judge<'v>(
-        &mut self,
-        leads: bool,
-        start: usize,
-        value: &'v B::Value,
-        verdict: impl FnOnce(&mut Checker<'_>, B::Instance<'v>) -> bool,
-    ) -> Result<(), Stop<B::Error>>
-    where
-        B: 'v,
-    {
-        let mut checker = Checker::new(self.plan, self.depth);
-        if leads {
-            // A value takes two bytes of text at least.
-            checker = checker.with_trail((self.at - start) / 2);
-        }
-        if !verdict(&mut checker, B::instance(value)) || checker.exceeded().is_some() {
-            return Err(Stop::Refused);
-        }
-        if leads {
-            self.close_region(checker.into_trail())?;
-        }
-        Ok(())
-    }
-
-    /// A node of the region accepted its value. Behind the last one the defaults are filled in.
-    fn close_region(&mut self, trail: Trail) -> Result<(), Stop<B::Error>> {
-        const FEW: usize = 8;
-        let region = self.region.get_or_insert_default();
-        self.open -= 1;
-        region.trail.found.extend(trail.found);
-        region.trail.lost |= trail.lost || !B::SHARES;
-        if self.open > 0 {
-            return Ok(());
-        }
-        let found = std::mem::take(&mut region.trail.found);
-        let objects = std::mem::take(&mut region.objects);
-        if region.trail.lost || found.is_empty() {
-            return Ok(());
-        }
-        let identity = |object: &B::Value| B::instance(object).identity();
-        if objects.len() <= FEW {
-            for (wanted, rule) in found {
-                if let Some(object) = objects.iter().find(|object| identity(object) == wanted) {
-                    self.builder.complete(self.plan, rule, object)?;
-                }
-            }
-            return Ok(());
-        }
-        let by_identity: HashMap<usize, &B::Value> =
-            objects.iter().map(|object| (identity(object), object)).collect();
-        for (wanted, rule) in found {
-            if let Some(object) = by_identity.get(&wanted) {
-                self.builder.complete(self.plan, rule, object)?;
-            }
-        }
-        Ok(())
     }
 
     #[inline]
@@ -383,16 +282,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                     return Err(Stop::Syntax);
                 }
                 self.at += 1;
-                let known = match properties.get(progress.next) {
-                    Some(property) if self.is_next(property) => Some((property, progress.next)),
-                    _ => match rule {
-                        Some(rule) => self
-                            .member(rule, &mut object, &mut progress)?
-                            .and_then(|at| properties.get(at).map(|property| (property, at))),
-                        None => self.free_member(&mut object).map(|()| None)?,
-                    },
+                let at = match (properties.get(progress.next), rule) {
+                    (Some(property), _) if self.is_next(property) => progress.next,
+                    (_, Some(rule)) => self.member(rule, properties, &mut object, &mut progress)?,
+                    (_, None) => self.free_member(&mut object).map(|()| usize::MAX)?,
                 };
-                if let Some((property, at)) = known {
+                if let Some(property) = properties.get(at) {
                     self.known_member(property, at, &mut object, &mut progress)?;
                 }
                 read += 1;
@@ -527,26 +422,36 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         false
     }
 
-    /// A member of an object with a rule that is not the one expected next; the position is behind the name's opening quote.
-    /// Where the rule knows the name only that is read, and its place among the rule's names told.
-    #[inline(never)]
+    /// The place among a rule's names of one that is not the one expected next. A place that is none where the rule does not
+    /// know it: then its member has been read. The position is behind the name's opening quote.
+    #[inline]
     fn member(
         &mut self,
         rule: &ObjectRule,
+        properties: &[Property],
         object: &mut B::Object,
         progress: &mut Progress,
-    ) -> Result<Option<usize>, Stop<B::Error>> {
-        let plan = self.plan;
-        let properties = plan.properties_of(rule);
+    ) -> Result<usize, Stop<B::Error>> {
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
         let text = scanned.content(self.text, &self.scratch);
-        if let Some(at) = plan.find_name(rule, properties, text) {
-            return Ok(Some(at));
+        if let Some(at) = self.plan.find_name(rule, properties, text) {
+            return Ok(at);
         }
         if progress.start == Start::Names && progress.known < properties.len() {
             self.leave_order(object, progress)?;
         }
+        self.other_member(rule, scanned, object).map(|()| usize::MAX)
+    }
+
+    /// A member whose name a rule does not know; the position is behind the name.
+    fn other_member(
+        &mut self,
+        rule: &ObjectRule,
+        scanned: string::Scanned,
+        object: &mut B::Object,
+    ) -> Result<(), Stop<B::Error>> {
+        let plan = self.plan;
         let text = scanned.content(self.text, &self.scratch);
         let mut node = rule.additional;
         let mut rest: Vec<NodeId> = Vec::new();
@@ -569,8 +474,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.colon()?;
         if rest.is_empty() {
             let value = self.value(node)?;
-            self.builder.insert(object, name, value)?;
-            return Ok(None);
+            return Ok(self.builder.insert(object, name, value)?);
         }
         let leads = plan.leads_to_default(node) || rest.iter().any(|node| plan.leads_to_default(*node));
         self.open += usize::from(leads);
@@ -579,8 +483,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.judge(leads, start, &value, |checker, value| {
             rest.iter().all(|node| checker.node::<_, false>(*node, value))
         })?;
-        self.builder.insert(object, name, value)?;
-        Ok(None)
+        Ok(self.builder.insert(object, name, value)?)
     }
 
     /// A member of an object that the schema leaves free.

@@ -101,8 +101,39 @@ fn float(
         let value = if scale < 0 { whole / power } else { whole * power };
         return Some((Scanned::Float(if text[at] == b'-' { -value } else { value }), end));
     }
+    if digits <= 18 && (-19..0).contains(&scale) {
+        let value = quotient(mantissa, TENS[scale.unsigned_abs() as usize]);
+        return Some((Scanned::Float(if text[at] == b'-' { -value } else { value }), end));
+    }
     let value: f64 = std::str::from_utf8(&text[at..end]).ok()?.parse().ok()?;
     value.is_finite().then_some((Scanned::Float(value), end))
+}
+
+/// Powers of ten that a machine word holds.
+const TENS: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// The double nearest to `mantissa / power`, for a mantissa of 54 to 60 bits. Of the whole quotient 62 or 63 bits are taken, with a last
+/// bit that says whether the rest is zero: rounding that to 53 bits is rounding the exact quotient, and to scale it by a
+/// power of two rounds nothing.
+#[inline]
+fn quotient(mantissa: u64, power: u64) -> f64 {
+    let shift = 62 + mantissa.leading_zeros() - power.leading_zeros();
+    let (dividend, divisor) = (u128::from(mantissa) << shift, u128::from(power));
+    let whole = dividend / divisor;
+    let inexact = whole * divisor != dividend;
+    #[allow(clippy::cast_possible_truncation, reason = "the shift leaves 63 bits at most")]
+    let bits = whole as u64 | u64::from(inexact);
+    #[allow(clippy::cast_precision_loss, reason = "the one rounding")]
+    let rounded = bits.cast_signed() as f64;
+    rounded * f64::from_bits(u64::from(1023 - shift) << 52)
 }
 
 #[cfg(test)]
@@ -123,6 +154,29 @@ mod tests {
     }
 
     #[test]
+    fn long_fractions_round_as_std_does() {
+        let mut state = 0x1234_5678_9ABC_DEF1_u64;
+        for _ in 0..200_000 {
+            // xorshift: any spread of digits will do.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let mantissa = state % 1_000_000_000_000_000_000;
+            let places = (state >> 32) % 19 + 1;
+            let text = format!("{mantissa}e-{places}");
+            let expected = Scanned::Float(text.parse().unwrap());
+            assert_eq!(scan(text.as_bytes(), 0, 4300), Some((expected, text.len())), "{text}");
+        }
+        // Halfway between two doubles, and next to it.
+        for text in
+            ["4503599627370496.5", "4503599627370497.5", "4503599627370497.50", "45035996273704975.0e-1"]
+        {
+            let expected = Scanned::Float(text.parse().unwrap());
+            assert_eq!(scan(text.as_bytes(), 0, 4300), Some((expected, text.len())), "{text}");
+        }
+    }
+
+    #[test]
     fn floats_round_as_std_does() {
         for text in [
             "0.1",
@@ -133,6 +187,14 @@ mod tests {
             "-0.0",
             "1.7976931348623157e308",
             "3.14E+2",
+            "-65.613616999999977",
+            "0.90071992547409935",
+            "9007199254740993.5",
+            "900719925474099.35",
+            "1234567890.12345678",
+            "0.000000009999999999",
+            "99999999999999999.9e-18",
+            "9007199254740993e-19",
         ] {
             assert_eq!(
                 scan(text.as_bytes(), 0, 4300),
