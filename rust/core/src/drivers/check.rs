@@ -97,6 +97,7 @@ pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
     if plan.is_free {
         return is_valid_data(plan, value);
     }
+    plan.fetch();
     let root = plan.node(plan.root);
     // The names of the value itself belong to its kind: an object with other keys is no JSON object.
     let named = root.object != NONE || value.kind() != Kind::Object || value.members(|_, _| true);

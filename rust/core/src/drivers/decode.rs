@@ -70,6 +70,7 @@ pub fn decode<B: Builder>(
     text: &[u8],
     builder: &mut B,
 ) -> Result<Decoded<B::Value>, Stop<B::Error>> {
+    plan.fetch();
     if text.len() > plan.limits.text_length {
         return Err(Stop::Syntax);
     }
