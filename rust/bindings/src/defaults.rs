@@ -20,8 +20,8 @@ enum Template {
     Empty,
     /// Some value under every name.
     Names(Py<PyDict>),
-    /// The defaults, so many; None in place of those that are to be copied.
-    Defaults(Py<PyDict>, usize),
+    /// The defaults, so many; None in place of those that are to be copied, and where those stand among the rule's names.
+    Defaults(Py<PyDict>, usize, Box<[u32]>),
 }
 
 /// The objects of a plan's defaults.
@@ -45,15 +45,19 @@ impl Defaults {
             .objects
             .iter()
             .map(|rule| {
-                let defaults =
-                    plan.properties_of(rule).iter().filter(|property| property.default != NONE).count();
+                let defaults = rule.default_count as usize;
                 if rule.has_fixed_names() {
                     return template(py, compiled, rule, |_| true, &values).map(Template::Names);
                 }
                 if defaults >= MANY_DEFAULTS {
                     let has_one = |property: &Property| property.default != NONE;
+                    let copied = plan
+                        .defaults_of(rule)
+                        .filter(|(_, property)| values[property.default as usize].is_none())
+                        .map(|(at, _)| u32::try_from(at).unwrap_or(NONE))
+                        .collect();
                     return template(py, compiled, rule, has_one, &values)
-                        .map(|dict| Template::Defaults(dict, defaults));
+                        .map(|dict| Template::Defaults(dict, defaults, copied));
                 }
                 Ok(Template::Empty)
             })
@@ -80,7 +84,7 @@ impl Defaults {
     pub(crate) fn start(&self, rule: u32, fills: bool) -> Start {
         match &self.templates[rule as usize] {
             Template::Names(_) => Start::Names,
-            Template::Defaults(_, count) if fills => Start::Defaults(*count),
+            Template::Defaults(_, count, _) if fills => Start::Defaults(*count),
             _ => Start::Empty,
         }
     }
@@ -89,8 +93,16 @@ impl Defaults {
     #[inline]
     pub(crate) fn template(&self, rule: u32) -> Option<&Py<PyDict>> {
         match &self.templates[rule as usize] {
-            Template::Names(dict) | Template::Defaults(dict, _) => Some(dict),
+            Template::Names(dict) | Template::Defaults(dict, ..) => Some(dict),
             Template::Empty => None,
+        }
+    }
+
+    /// Of the names of a rule with many defaults, those with one that every object needs its own copy of.
+    pub(crate) fn copied(&self, rule: u32) -> &[u32] {
+        match &self.templates[rule as usize] {
+            Template::Defaults(.., copied) => copied,
+            _ => &[],
         }
     }
 
@@ -102,27 +114,25 @@ impl Defaults {
         object: &Bound<'_, PyDict>,
     ) -> PyResult<()> {
         let (py, plan) = (object.py(), &compiled.plan);
-        let properties = plan.properties_of(&plan.objects[rule as usize]);
-        let mut given = None;
-        if let Template::Defaults(defaults, _) = &self.templates[rule as usize] {
-            // As if it had started with them. Into an empty dict the interpreter copies the table as it is.
-            let members = object.copy()?;
-            object.clear();
-            make::dict_add(object, defaults.bind(py))?;
-            object.update(members.as_mapping())?;
-            given = Some(members);
-        }
-        let lacking = given.as_ref().unwrap_or(object);
-        for property in properties.iter().filter(|property| property.default != NONE) {
-            if given.is_some() && self.values[property.default as usize].is_some() {
-                continue;
-            }
+        let of_rule = &plan.objects[rule as usize];
+        let add = |lacking: &Bound<'_, PyDict>, property: &Property| {
             let name = make::known(&compiled.keys, py, property.token);
-            if !lacking.contains(name)? {
-                object.set_item(name, self.value(py, plan, property.default)?)?;
+            match &self.values[property.default as usize] {
+                Some(shared) => Ok(make::dict_set_default(object, &name, shared.bind(py))?),
+                None if lacking.contains(name)? => Ok(()),
+                None => object.set_item(name, self.value(py, plan, property.default)?),
             }
-        }
-        Ok(())
+        };
+        let Template::Defaults(defaults, _, copied) = &self.templates[rule as usize] else {
+            return plan.defaults_of(of_rule).try_for_each(|(_, property)| add(object, property));
+        };
+        // As if it had started with them. Into an empty dict the interpreter copies the table as it is.
+        let members = object.copy()?;
+        object.clear();
+        make::dict_add(object, defaults.bind(py), false)?;
+        make::dict_add(object, &members, true)?;
+        let properties = plan.properties_of(of_rule);
+        copied.iter().try_for_each(|at| add(&members, &properties[*at as usize]))
     }
 }
 

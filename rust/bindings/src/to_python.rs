@@ -142,7 +142,12 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         *object = object.first(count)?;
         Ok(())
     }
-    fn default_value(&mut self, plan: &Plan, default: u32) -> Made<Self::Value> {
+    fn copied(&self, rule: u32) -> &[u32] {
+        self.compiled
+            .and_then(|compiled| self.defaults(compiled).ok())
+            .map_or(&[], |known| known.copied(rule))
+    }
+    fn default_value(&self, plan: &Plan, default: u32) -> Made<Self::Value> {
         let made = match self.compiled {
             Some(compiled) => self.defaults(compiled)?.value(self.py, plan, default),
             None => from_value(self.py, &plan.defaults[default as usize].0),

@@ -157,8 +157,10 @@ pub struct ObjectRule {
     pub mask: u32,
     /// What a name without property or pattern must satisfy: [`TRUE`], [`FALSE`] or a node.
     pub additional: NodeId,
-    /// Has one of the names a default?
-    pub has_defaults: bool,
+    /// First of its names with a default in [`Plan::with_default`].
+    pub first_default: u32,
+    /// How many of them there are.
+    pub default_count: u32,
     /// Was `additionalProperties` written? An object without it leaves those members unevaluated.
     pub has_additional: bool,
     /// Least number of members.
@@ -221,6 +223,8 @@ pub struct Plan {
     pub numbers: Box<[NumberRule]>,
     /// By node: is there a default somewhere below? Empty where there is none at all.
     pub to_default: Box<[bool]>,
+    /// The names of all objects that have a default: position within the object's names.
+    pub with_default: Box<[u32]>,
     /// The values of `default`, and for a string the host's handle.
     pub defaults: Box<[(Value, usize)]>,
     /// Patterns.
@@ -258,6 +262,12 @@ impl Node {
 }
 
 impl ObjectRule {
+    /// Has one of the names a default?
+    #[inline]
+    pub fn has_defaults(&self) -> bool {
+        self.default_count > 0
+    }
+
     /// Has every object the same known names, so many that it pays to start with them?
     #[inline]
     pub fn has_fixed_names(&self) -> bool {
@@ -406,6 +416,7 @@ impl Plan {
             patterns: Box::default(),
             sets: Box::default(),
             places: Box::default(),
+            with_default: Box::default(),
             defaults: Box::default(),
             to_default: Box::default(),
             plain_defaults: true,
@@ -440,6 +451,15 @@ impl Plan {
     #[inline]
     pub fn properties_of(&self, rule: &ObjectRule) -> &[Property] {
         &self.properties[rule.first as usize..(rule.first + rule.count) as usize]
+    }
+
+    /// The names of an object rule that have a default, each with its position among all.
+    #[inline]
+    pub fn defaults_of(&self, rule: &ObjectRule) -> impl Iterator<Item = (usize, &Property)> {
+        let properties = self.properties_of(rule);
+        let first = rule.first_default as usize;
+        let positions = &self.with_default[first..first + rule.default_count as usize];
+        positions.iter().map(move |at| (*at as usize, &properties[*at as usize]))
     }
 
     /// The text of a name.
@@ -519,6 +539,7 @@ impl Plan {
             + of(&self.patterns)
             + of(&self.sets)
             + of(&self.places)
+            + of(&self.with_default)
             + of(&self.defaults)
             + of(&self.to_default)
             + of(&self.anchors)

@@ -193,7 +193,7 @@ impl crate::drivers::decode::Builder for Values {
         }
         Ok(())
     }
-    fn default_value(&mut self, plan: &crate::plan::Plan, default: u32) -> Result<Value, Self::Error> {
+    fn default_value(&self, plan: &crate::plan::Plan, default: u32) -> Result<Value, Self::Error> {
         Ok(plan.defaults[default as usize].0.clone())
     }
     fn complete(&mut self, _: &crate::plan::Plan, _: u32, _: &Value) -> Result<(), Self::Error> {

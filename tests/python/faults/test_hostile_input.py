@@ -465,9 +465,9 @@ def test_names_that_differ_in_the_middle_alone():
 def quickest(work):
     best = float("inf")
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.thread_time()
         work()
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.thread_time() - started)
     return best
 
 

@@ -226,11 +226,23 @@ pub(crate) fn list<'py>(
     Ok(made)
 }
 
-/// Adds the members of another dict whose names a dict lacks. The names of both are exact strs.
-pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>) -> Made<()> {
+/// Adds the members of another dict; those whose names the dict has already replace them or are left out. The names of
+/// both are exact strs.
+pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>, replaces: bool) -> Made<()> {
     // SAFETY: both are dicts, and alive.
-    let result = unsafe { ffi::PyDict_Merge(dict.as_ptr(), other.as_ptr(), 0) };
+    let result = unsafe { ffi::PyDict_Merge(dict.as_ptr(), other.as_ptr(), replaces.into()) };
     if result == 0 { Ok(()) } else { Err(Raised) }
+}
+
+/// Adds a member unless the name, an exact str, is there.
+pub(crate) fn dict_set_default(
+    dict: &Bound<'_, PyDict>,
+    name: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> Made<()> {
+    // SAFETY: all three are alive; the answer is borrowed from the dict, or null with an exception.
+    let found = unsafe { ffi::PyDict_SetDefault(dict.as_ptr(), name.as_ptr(), value.as_ptr()) };
+    if found.is_null() { Err(Raised) } else { Ok(()) }
 }
 
 /// The str of a plan's token.

@@ -136,13 +136,11 @@ pub trait Builder {
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn default_value(&mut self, plan: &Plan, default: u32) -> Result<Self::Value, Self::Error>;
-    /// Is this a default that every object must have its own copy of?
-    fn is_copied(&self, plan: &Plan, default: u32) -> bool {
-        matches!(
-            plan.defaults[default as usize].0,
-            crate::value::Value::Array(_) | crate::value::Value::Object(_)
-        )
+    fn default_value(&self, plan: &Plan, default: u32) -> Result<Self::Value, Self::Error>;
+    /// Of an object that started with the defaults of its rule: where among the rule's names those stand that it needs its own
+    /// copies of.
+    fn copied(&self, _rule: u32) -> &[u32] {
+        &[]
     }
     /// Fills a rule's defaults into a finished object that lacks them. Asked where clones share alone.
     ///

@@ -244,7 +244,7 @@ impl<'p> Checker<'p> {
         self.depth -= 1;
         if let Some(trail) = &mut self.trail
             && kind == Kind::Object
-            && self.plan.objects[rule as usize].has_defaults
+            && self.plan.objects[rule as usize].has_defaults()
         {
             trail.found.push((value.identity(), rule));
         }

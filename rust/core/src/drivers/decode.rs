@@ -265,7 +265,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         self.enter()?;
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
         let fills =
-            rule.is_some_and(|rule| rule.has_defaults && rule.required < rule.count) && self.open == 0;
+            rule.is_some_and(|rule| rule.has_defaults() && rule.required < rule.count) && self.open == 0;
         let start = if fills || rule.is_some_and(ObjectRule::has_fixed_names) {
             self.builder.start(self.plan, node.object, fills)?
         } else {
@@ -318,13 +318,13 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
-        if let Some(rule) = rule.filter(|_| fills) {
-            self.fill(rule, &mut object, &progress)?;
+        if fills {
+            self.fill(node.object, &mut object, &progress)?;
         }
         let object = self.builder.finish(object);
         if self.open > 0 {
             let region = self.region.get_or_insert_default();
-            if rule.is_some_and(|rule| rule.has_defaults) {
+            if rule.is_some_and(|rule| rule.has_defaults()) {
                 region.trail.found.push((B::instance(&object).identity(), node.object));
             }
             region.objects.push(object.clone());
@@ -334,22 +334,25 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
 
     /// Defaults of the names that were not seen. Where the object began with them, it wants its own copies of those that
     /// can be changed.
-    fn fill(
-        &mut self,
-        rule: &ObjectRule,
-        object: &mut B::Object,
-        progress: &Progress,
-    ) -> Result<(), Stop<B::Error>> {
-        let filled = matches!(progress.start, Start::Defaults(_));
-        let plan = self.plan;
-        for (at, property) in plan.properties_of(rule).iter().enumerate() {
-            if property.default != NONE
-                && !progress.seen.has(at)
-                && (!filled || self.builder.is_copied(plan, property.default))
-            {
-                let value = self.builder.default_value(plan, property.default)?;
-                self.builder.insert_known(object, plan, property, value)?;
+    fn fill(&mut self, rule: u32, object: &mut B::Object, progress: &Progress) -> Result<(), Stop<B::Error>> {
+        let (plan, seen) = (self.plan, &progress.seen);
+        let mut fill = |builder: &mut B, property: &Property| -> Result<(), B::Error> {
+            let value = builder.default_value(plan, property.default)?;
+            builder.insert_known(object, plan, property, value)
+        };
+        let of_rule = &plan.objects[rule as usize];
+        if !matches!(progress.start, Start::Defaults(_)) {
+            for (_, property) in plan.defaults_of(of_rule).filter(|(at, _)| !seen.has(*at)) {
+                fill(self.builder, property)?;
             }
+            return Ok(());
+        }
+        let mut index = 0;
+        while let Some(at) = self.builder.copied(rule).get(index).map(|at| *at as usize) {
+            if !seen.has(at) {
+                fill(self.builder, &plan.properties_of(of_rule)[at])?;
+            }
+            index += 1;
         }
         Ok(())
     }

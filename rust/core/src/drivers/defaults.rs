@@ -152,14 +152,10 @@ fn fill_plain<E: Edit>(
                 }
                 true
             });
-            if rule.has_defaults {
-                for (at, property) in properties.iter().enumerate() {
-                    if property.default != NONE && !seen.has(at) {
-                        let copy = copied(edit, &mut changed, value)?;
-                        let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
-                        edit.set_member(&copy, plan.name(property), filled)?;
-                    }
-                }
+            for (_, property) in plan.defaults_of(rule).filter(|(at, _)| !seen.has(*at)) {
+                let copy = copied(edit, &mut changed, value)?;
+                let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
+                edit.set_member(&copy, plan.name(property), filled)?;
             }
             for (name, node) in below {
                 let Some(member) = edit.member(value, &name) else { continue };
@@ -261,7 +257,7 @@ fn fill_value<E: Edit>(
                 }
             }
             let rules = nodes.iter().filter_map(|node| plan.objects.get(plan.node(*node).object as usize));
-            for rule in rules.filter(|rule| rule.has_defaults) {
+            for rule in rules.filter(|rule| rule.has_defaults()) {
                 let properties = plan.properties_of(rule);
                 let mut seen = Seen::default();
                 E::instance(changed.as_ref().unwrap_or(value)).members(|key, _| {
@@ -270,10 +266,7 @@ fn fill_value<E: Edit>(
                     }
                     true
                 });
-                for (at, property) in properties.iter().enumerate() {
-                    if property.default == NONE || seen.has(at) {
-                        continue;
-                    }
+                for (_, property) in plan.defaults_of(rule).filter(|(at, _)| !seen.has(*at)) {
                     let name = plan.name(property);
                     let filled = edit.literal(&plan.defaults[property.default as usize].0)?;
                     let copy = copied(edit, &mut changed, value)?;

@@ -81,6 +81,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let required = object.properties.iter().filter(|property| property.required).count();
         let (table, mask) = self.put_table(&object.properties);
         let narrow = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        let first_default = narrow(self.tables.with_default.len());
+        let with_default = (0..).zip(&object.properties).filter(|(_, property)| property.default != NONE);
+        self.tables.with_default.extend(with_default.map(|(at, _)| at));
         let rule = ObjectRule {
             first,
             count: narrow(count),
@@ -88,7 +91,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             table,
             mask,
             additional: object.additional,
-            has_defaults: object.properties.iter().any(|property| property.default != NONE),
+            first_default,
+            default_count: narrow(self.tables.with_default.len()) - first_default,
             has_additional: object.has_additional,
             min: object.min,
             max: object.max,
@@ -332,7 +336,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         let nodes = &self.tables.nodes;
         let mut reach = vec![false; nodes.len()];
         for (id, node) in nodes.iter().enumerate() {
-            reach[id] = rule(&self.tables.objects, node.object).is_some_and(|rule| rule.has_defaults);
+            reach[id] = rule(&self.tables.objects, node.object).is_some_and(ObjectRule::has_defaults);
         }
         loop {
             let before = reach.iter().filter(|marked| **marked).count();
@@ -405,6 +409,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             patterns: tables.patterns.into(),
             sets: tables.sets.into(),
             places: tables.places.into(),
+            with_default: tables.with_default.into(),
             defaults: tables.defaults.into(),
             to_default,
             plain_defaults,

@@ -32,6 +32,8 @@ pub struct Tables {
     pub sets: Vec<StringSet>,
     /// Places of reference targets.
     pub places: Vec<(NodeId, Box<str>)>,
+    /// See [`Plan::with_default`].
+    pub with_default: Vec<u32>,
     /// Defaults.
     pub defaults: Vec<(Value, usize)>,
 }
