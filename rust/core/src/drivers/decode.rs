@@ -324,7 +324,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let object = self.builder.finish(object);
         if self.open > 0 {
             let region = self.region.get_or_insert_default();
-            if rule.is_some_and(|rule| rule.has_defaults()) {
+            if rule.is_some_and(ObjectRule::has_defaults) {
                 region.trail.found.push((B::instance(&object).identity(), node.object));
             }
             region.objects.push(object.clone());
