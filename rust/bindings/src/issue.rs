@@ -7,12 +7,12 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use toolhead_core::drivers::stream::Found;
 use toolhead_core::instance::{Instance, Kind};
-use toolhead_core::issue::{Detail, Issue as CoreIssue, Name, Param, SchemaStep, Step, schema_pointer};
+use toolhead_core::issue::{Detail, Hop, Issue as CoreIssue, Param, Place, Step};
 use toolhead_core::keywords::Keyword;
 use toolhead_core::schema::uri;
 
 use crate::compiled::Compiled;
-use crate::ffi::make;
+use crate::ffi::{make, path};
 use crate::py_instance::PyValue;
 use crate::to_python;
 
@@ -21,61 +21,37 @@ use crate::to_python;
 /// Issues are found by a `Validator`; one made by hand carries the words it is given.
 #[pyclass(frozen, module = "toolhead")]
 pub(crate) struct Issue {
-    path: Vec<Step>,
+    place: Place,
     value: Py<PyAny>,
     causes: Vec<Vec<Py<Issue>>>,
-    /// The byte of a stream with which it became certain.
-    offset: Option<usize>,
+    certain: Option<Box<Certain>>,
+    what: What,
+}
+
+/// What a stream says of an issue beside.
+struct Certain {
+    /// The byte with which it became certain.
+    offset: usize,
     /// The repair of the stream's value may make it good.
     mends: bool,
-    what: What,
 }
 
 enum What {
     /// By a plan.
-    Found {
-        compiled: Arc<Compiled>,
-        schema_path: Vec<SchemaStep>,
-        keyword: Option<Keyword>,
-        kind: Kind,
-        detail: Detail,
-    },
+    Found { compiled: Arc<Compiled>, keyword: Option<Keyword>, kind: Kind, detail: Detail },
     /// In words.
-    Given {
-        schema_path: String,
-        keyword: Option<String>,
-        message: String,
-        expected: String,
-        params: Py<PyDict>,
-    },
+    Given(Box<Given>),
+}
+
+struct Given {
+    schema_path: String,
+    keyword: Option<String>,
+    message: String,
+    expected: String,
+    params: Py<PyDict>,
 }
 
 impl Issue {
-    pub(crate) fn found(py: Python<'_>, compiled: &Arc<Compiled>, issue: Owned<'_>) -> PyResult<Py<Self>> {
-        let mut causes = Vec::with_capacity(issue.causes.len());
-        for branch in issue.causes {
-            let branch: PyResult<Vec<_>> =
-                branch.into_iter().map(|cause| Self::found(py, compiled, cause)).collect();
-            causes.push(branch?);
-        }
-        let (value, kind) = issue.value;
-        let new = Self {
-            path: issue.path,
-            value: value.unbind(),
-            causes,
-            offset: None,
-            mends: false,
-            what: What::Found {
-                compiled: Arc::clone(compiled),
-                schema_path: issue.schema_path,
-                keyword: issue.keyword,
-                kind,
-                detail: issue.detail,
-            },
-        };
-        Py::new(py, new)
-    }
-
     /// A violation that a stream is certain of.
     pub(crate) fn certain(
         py: Python<'_>,
@@ -85,40 +61,39 @@ impl Issue {
     ) -> PyResult<Py<Self>> {
         let what = What::Found {
             compiled: Arc::clone(compiled),
-            schema_path: found.issue.schema_path.clone(),
             keyword: found.issue.keyword,
             kind: found.kind,
             detail: found.issue.detail.clone(),
         };
-        let path = found.issue.path.clone();
-        Py::new(
-            py,
-            Self { path, value, causes: Vec::new(), offset: Some(found.offset), mends: found.mends, what },
-        )
+        let certain = Some(Box::new(Certain { offset: found.offset, mends: found.mends }));
+        let place = found.issue.place.clone();
+        Py::new(py, Self { place, value, causes: Vec::new(), certain, what })
     }
 
-    fn name<'n>(&'n self, name: &'n Name) -> &'n str {
-        match (&self.what, name) {
-            (What::Found { compiled, .. }, name) => name.text(&compiled.plan),
-            (What::Given { .. }, Name::Text(text)) => text,
-            (What::Given { .. }, Name::Known(_)) => "",
+    /// The text of a step, if it is a member's name.
+    fn name<'n>(&'n self, hop: Hop<'n>) -> Option<&'n str> {
+        match (&self.what, hop) {
+            (What::Found { compiled, .. }, hop) => hop.name(&compiled.plan),
+            (What::Given(_), Hop::Text(text)) => Some(text),
+            (What::Given(_), Hop::Known(_) | Hop::Index(_)) => None,
         }
     }
 
-    /// A name as a str: the plan's own, where it knows the name.
-    fn key<'py>(&self, py: Python<'py>, name: &Name) -> Bound<'py, PyAny> {
-        match (&self.what, name) {
-            (What::Found { compiled, .. }, Name::Known(at)) => compiled.key(py, *at),
-            _ => PyString::new(py, self.name(name)).into_any(),
+    /// A step as a str or an int: a name that the plan knows is the plan's own str.
+    fn step<'py>(&self, py: Python<'py>, hop: Hop<'_>) -> PyResult<Bound<'py, PyAny>> {
+        match (&self.what, hop) {
+            (What::Found { compiled, .. }, Hop::Known(at)) => Ok(compiled.key(py, at)),
+            (_, Hop::Index(index)) => Ok(index.into_pyobject(py)?.into_any()),
+            _ => Ok(PyString::new(py, self.name(hop).unwrap_or_default()).into_any()),
         }
     }
 
     fn text(&self) -> String {
         match &self.what {
-            What::Found { compiled, keyword, kind, detail, .. } => {
+            What::Found { compiled, keyword, kind, detail } => {
                 detail.message(*keyword, *kind, &compiled.plan)
             }
-            What::Given { message, .. } => message.clone(),
+            What::Given(given) => given.message.clone(),
         }
     }
 
@@ -152,13 +127,12 @@ impl Issue {
         }
         let expected = expected.unwrap_or_default();
         let params = params.unwrap_or_else(|| PyDict::new(py).unbind());
-        let what = What::Given { schema_path, keyword, message, expected, params };
+        let what = What::Given(Box::new(Given { schema_path, keyword, message, expected, params }));
         Ok(Self {
-            path: steps,
+            place: Place::from_paths(steps, Vec::new()),
             value: value.unwrap_or_else(|| py.None()),
             causes,
-            offset: None,
-            mends: false,
+            certain: None,
             what,
         })
     }
@@ -166,36 +140,29 @@ impl Issue {
     /// The byte of the stream's text with which it became certain; None for an issue of a whole value.
     #[getter]
     fn offset(&self) -> Option<usize> {
-        self.offset
+        self.certain.as_ref().map(|certain| certain.offset)
     }
 
     /// Whether the repair of the input may still make good what a stream found.
     #[getter]
     fn _may_mend(&self) -> bool {
-        self.mends
+        self.certain.as_ref().is_some_and(|certain| certain.mends)
     }
 
     /// Where in the value: a tuple of member names and item positions.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let mut steps = Vec::with_capacity(self.path.len());
-        for step in &self.path {
-            steps.push(match step {
-                Step::Key(name) => self.key(py, name),
-                Step::Index(index) => index.into_pyobject(py)?.into_any(),
-            });
-        }
-        PyTuple::new(py, steps)
+        path::of_steps(py, self.place.depth(), self.place.hops().map(|hop| self.step(py, hop)))
     }
 
     /// The path as a JSON Pointer (RFC 6901).
     #[getter]
     fn pointer(&self) -> String {
         let mut pointer = String::new();
-        for step in &self.path {
-            match step {
-                Step::Key(name) => uri::push_token(&mut pointer, self.name(name)),
-                Step::Index(index) => uri::push_token(&mut pointer, &index.to_string()),
+        for hop in self.place.hops() {
+            match hop {
+                Hop::Index(index) => uri::push_token(&mut pointer, &index.to_string()),
+                name => uri::push_token(&mut pointer, self.name(name).unwrap_or_default()),
             }
         }
         pointer
@@ -206,7 +173,7 @@ impl Issue {
     fn keyword(&self) -> Option<&str> {
         match &self.what {
             What::Found { keyword, .. } => keyword.map(Keyword::name),
-            What::Given { keyword, .. } => keyword.as_deref(),
+            What::Given(given) => given.keyword.as_deref(),
         }
     }
 
@@ -225,7 +192,7 @@ impl Issue {
     fn expected(&self) -> String {
         match &self.what {
             What::Found { compiled, keyword, detail, .. } => detail.expected(*keyword, &compiled.plan),
-            What::Given { expected, .. } => expected.clone(),
+            What::Given(given) => given.expected.clone(),
         }
     }
 
@@ -234,7 +201,7 @@ impl Issue {
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (plan, keyword, detail) = match &self.what {
             What::Found { compiled, keyword, detail, .. } => (&compiled.plan, keyword, detail),
-            What::Given { params, .. } => return Ok(params.bind(py).clone()),
+            What::Given(given) => return Ok(given.params.bind(py).clone()),
         };
         let params = PyDict::new(py);
         for (name, param) in detail.params(*keyword, plan) {
@@ -251,8 +218,8 @@ impl Issue {
     #[getter]
     fn schema_path(&self) -> String {
         match &self.what {
-            What::Found { compiled, schema_path, .. } => schema_pointer(schema_path, &compiled.plan),
-            What::Given { schema_path, .. } => schema_path.clone(),
+            What::Found { compiled, keyword, .. } => self.place.schema_pointer(*keyword, &compiled.plan),
+            What::Given(given) => given.schema_path.clone(),
         }
     }
 
@@ -307,15 +274,15 @@ impl Issue {
             self.schema_path(),
             &self.value,
             causes?,
-            self.offset,
+            self.offset(),
         );
         Ok((restore, state.into_pyobject(py)?))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.value)?;
-        if let What::Given { params, .. } = &self.what {
-            visit.call(params)?;
+        if let What::Given(given) = &self.what {
+            visit.call(&given.params)?;
         }
         self.causes.iter().flatten().try_for_each(|cause| visit.call(cause))
     }
@@ -337,22 +304,29 @@ pub(crate) fn _restore_issue(
     offset: Option<usize>,
 ) -> PyResult<Issue> {
     let issue = Issue::new(py, path, message, keyword, expected, params, schema_path, value, causes)?;
-    Ok(Issue { offset, ..issue })
+    let certain = offset.map(|offset| Box::new(Certain { offset, mends: false }));
+    Ok(Issue { certain, ..issue })
 }
 
-/// An issue that owns the value that failed, with its kind.
-type Owned<'py> = CoreIssue<(Bound<'py, PyAny>, Kind)>;
-
-fn owned<'py>(py: Python<'py>, issue: CoreIssue<PyValue<'_>>) -> Owned<'py> {
-    let own = |branch: Vec<CoreIssue<_>>| branch.into_iter().map(|cause| owned(py, cause)).collect();
-    CoreIssue {
-        path: issue.path,
-        schema_path: issue.schema_path,
-        keyword: issue.keyword,
-        value: (issue.value.0.to_bound(py), issue.value.kind()),
-        detail: issue.detail,
-        causes: issue.causes.into_iter().map(own).collect(),
+/// Keeps the values of issues, and of those behind them.
+fn keep<'py>(py: Python<'py>, issues: &[CoreIssue<PyValue<'_>>], kept: &mut Vec<Bound<'py, PyAny>>) {
+    for issue in issues {
+        kept.push(issue.value.0.to_bound(py));
+        issue.causes.iter().for_each(|branch| keep(py, branch, kept));
     }
+}
+
+/// An issue as an object.
+fn made(py: Python<'_>, compiled: &Arc<Compiled>, found: CoreIssue<PyValue<'_>>) -> PyResult<Py<Issue>> {
+    let (value, kind) = (found.value.0.to_bound(py).unbind(), found.value.kind());
+    let mut causes = Vec::with_capacity(found.causes.len());
+    for branch in found.causes {
+        let branch: PyResult<Vec<_>> = branch.into_iter().map(|cause| made(py, compiled, cause)).collect();
+        causes.push(branch?);
+    }
+    let (keyword, detail) = (found.keyword, found.detail);
+    let what = What::Found { compiled: Arc::clone(compiled), keyword, kind, detail };
+    Py::new(py, Issue { place: found.place, value, causes, certain: None, what })
 }
 
 /// The issues of a plan's explanation as a Python list.
@@ -361,11 +335,15 @@ pub(crate) fn list<'py>(
     compiled: &Arc<Compiled>,
     issues: Vec<CoreIssue<PyValue<'_>>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    // Making an object may run the collector, and that a finaliser of the caller's: the values are owned before.
-    let issues: Vec<_> = issues.into_iter().map(|issue| owned(py, issue)).collect();
-    let list = PyList::empty(py);
-    for issue in issues {
-        list.append(Issue::found(py, compiled, issue)?)?;
+    // Making an object may run the collector, and that a finaliser of the caller's, which may let go of values: all are
+    // kept before the second is made.
+    let mut kept = Vec::new();
+    if issues.len() > 1 || issues.iter().any(|issue| !issue.causes.is_empty()) {
+        keep(py, &issues, &mut kept);
     }
-    Ok(list)
+    let mut list = Vec::with_capacity(issues.len());
+    for issue in issues {
+        list.push(made(py, compiled, issue)?);
+    }
+    PyList::new(py, list)
 }

@@ -9,7 +9,7 @@ use pyo3::{Borrowed, PyTraverseError, PyVisit};
 use toolhead_core::drivers::decode::{Decoded, Stop, decode};
 use toolhead_core::drivers::{check, defaults, explain, repair};
 use toolhead_core::instance::kinds;
-use toolhead_core::issue::{Detail, Issue as CoreIssue};
+use toolhead_core::issue::{Detail, Issue as CoreIssue, Place};
 use toolhead_core::json::{faults, repeated};
 use toolhead_core::plan::Plan;
 use toolhead_core::schema::compile::{self, Options};
@@ -153,16 +153,9 @@ impl Validator {
         let mut issues = explain::issues(&self.compiled.plan, instance, limit);
         let room = limit - issues.len().min(limit);
         for path in repeated::names(text, self.limits.to_core(), room) {
-            let detail = Detail::Text("each name once in an object", "the same name twice");
-            let schema_path = Vec::new();
-            issues.push(CoreIssue {
-                path,
-                schema_path,
-                keyword: None,
-                value: instance,
-                detail,
-                causes: Vec::new(),
-            });
+            let detail = Detail::Text(&("each name once in an object", "the same name twice"));
+            let place = Place::from_paths(path, Vec::new());
+            issues.push(CoreIssue { place, keyword: None, value: instance, detail, causes: Vec::new() });
         }
         issue::list(value.py(), &self.compiled, issues)
     }

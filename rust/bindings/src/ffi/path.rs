@@ -20,6 +20,19 @@ pub(crate) fn extended<'py>(
     Ok(path.cast_into::<PyTuple>()?)
 }
 
+/// The path of these steps, so many.
+pub(crate) fn of_steps<'py>(
+    py: Python<'py>,
+    depth: usize,
+    steps: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let path = with_size(py, depth)?;
+    for (index, step) in steps.take(depth).enumerate() {
+        fill(&path, index, step?);
+    }
+    Ok(path.cast_into::<PyTuple>()?)
+}
+
 /// A new tuple whose items are still null; nothing but [`fill`] may look at it.
 fn with_size(py: Python<'_>, size: usize) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: no pointers are passed.

@@ -159,15 +159,26 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     let mut seen = Seen::default();
     let mut next = 0;
     value.members(|key, item| {
-        let name = key.text();
         let found = match properties.get(next) {
-            Some(property) if same(plan.name(property).as_bytes(), name.as_bytes()) => Some(next),
-            _ => plan.find_name(rule, properties, name.as_bytes()),
+            Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+            Some(property) if same(plan.name_bytes(property), key.text().as_bytes()) => Some(next),
+            _ => plan.find_name(rule, properties, key.text().as_bytes()),
         };
-        if let Some(at) = found {
-            seen.mark(at);
-            next = at + 1;
+        if let Some(found) = found {
+            seen.mark(found);
+            next = found + 1;
+            let property = &properties[found];
+            if run.accepts_member(property, item) {
+                return true;
+            }
+            if property.declared == property.node
+                && let Ok(found) = u32::try_from(found)
+            {
+                run.refused(&at.declared(rule.first + found), property.node, item);
+                return run.wants_more();
+            }
         }
+        let name = key.text();
         let known = found.and_then(|at| u32::try_from(at).ok()).map(|at| rule.first + at);
         let child = known.map_or_else(|| at.member(name), |property| at.known(property));
         let mut named = false;
