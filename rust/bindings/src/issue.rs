@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use toolhead_core::drivers::stream::Found;
-use toolhead_core::instance::{Instance, Kind};
+use toolhead_core::instance::{Instance, Kind, kinds};
 use toolhead_core::issue::{Detail, Hop, Issue as CoreIssue, Param, Place, Step};
 use toolhead_core::keywords::Keyword;
+use toolhead_core::limits::Limits;
+use toolhead_core::plan::Plan;
 use toolhead_core::schema::uri;
 
 use crate::compiled::Compiled;
@@ -180,6 +183,9 @@ impl Issue {
     /// What was expected and what was found, in one sentence without values of the data.
     #[getter]
     fn message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if let What::Found { detail: Detail::Type(types, integral, kind), .. } = self.what {
+            return Ok(type_message(py, types, integral, kind).into_any());
+        }
         let text = self.text();
         if text.is_ascii() {
             return Ok(make::ascii(py, text.as_bytes())?);
@@ -288,6 +294,19 @@ impl Issue {
     }
 }
 
+/// The message about a kind, which is the same for every schema: made once and shared, since most issues are of a kind.
+fn type_message(py: Python<'_>, types: u8, integral: bool, kind: Kind) -> Bound<'_, PyString> {
+    const COUNT: usize = (kinds::ANY as usize + 1) << 4;
+    static MESSAGES: [PyOnceLock<Py<PyString>>; COUNT] = [const { PyOnceLock::new() }; COUNT];
+    let at = usize::from(types & kinds::ANY) << 4 | usize::from(integral) << 3 | kind as usize;
+    let make = || {
+        let detail = Detail::Type(types, integral, kind);
+        PyString::new(py, &detail.message(Some(Keyword::Type), kind, &Plan::anything(Limits::default())))
+            .unbind()
+    };
+    MESSAGES[at].get_or_init(py, make).bind(py).clone()
+}
+
 /// Makes a pickled issue again.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the state of an issue")]
@@ -317,16 +336,21 @@ fn keep<'py>(py: Python<'py>, issues: &[CoreIssue<PyValue<'_>>], kept: &mut Vec<
 }
 
 /// An issue as an object.
-fn made(py: Python<'_>, compiled: &Arc<Compiled>, found: CoreIssue<PyValue<'_>>) -> PyResult<Py<Issue>> {
+fn made<'py>(
+    py: Python<'py>,
+    compiled: &Arc<Compiled>,
+    found: CoreIssue<PyValue<'_>>,
+) -> PyResult<Bound<'py, Issue>> {
     let (value, kind) = (found.value.0.to_bound(py).unbind(), found.value.kind());
     let mut causes = Vec::with_capacity(found.causes.len());
     for branch in found.causes {
-        let branch: PyResult<Vec<_>> = branch.into_iter().map(|cause| made(py, compiled, cause)).collect();
+        let branch: PyResult<Vec<_>> =
+            branch.into_iter().map(|cause| made(py, compiled, cause).map(Bound::unbind)).collect();
         causes.push(branch?);
     }
     let (keyword, detail) = (found.keyword, found.detail);
     let what = What::Found { compiled: Arc::clone(compiled), keyword, kind, detail };
-    Py::new(py, Issue { place: found.place, value, causes, certain: None, what })
+    Bound::new(py, Issue { place: found.place, value, causes, certain: None, what })
 }
 
 /// The issues of a plan's explanation as a Python list.
@@ -341,9 +365,15 @@ pub(crate) fn list<'py>(
     if issues.len() > 1 || issues.iter().any(|issue| !issue.causes.is_empty()) {
         keep(py, &issues, &mut kept);
     }
-    let mut list = Vec::with_capacity(issues.len());
-    for issue in issues {
-        list.push(made(py, compiled, issue)?);
-    }
-    PyList::new(py, list)
+    let mut issues = issues.into_iter();
+    // The list comes last: nobody sees one with empty slots.
+    let list = match (issues.next(), issues.len()) {
+        (Some(only), 0) => make::list(py, std::iter::once(made(py, compiled, only)?.into_any())),
+        (first, _) => {
+            let made: PyResult<Vec<_>> =
+                first.into_iter().chain(issues).map(|issue| made(py, compiled, issue)).collect();
+            make::list(py, made?.into_iter().map(Bound::into_any))
+        }
+    };
+    Ok(list?.cast_into()?)
 }

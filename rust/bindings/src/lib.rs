@@ -44,6 +44,7 @@ mod _core {
         let py = module.py();
         crate::ffi::dict_table::enable(py)?;
         crate::ffi::method::add::<crate::validator::IsValid>(py)?;
+        crate::ffi::method::add_with_option::<crate::validator::Issues>(py)?;
         crate::ffi::method::add::<crate::validator::Validate>(py)?;
         crate::ffi::method::add::<crate::validator::Decode>(py)?;
         crate::ffi::method::add::<crate::validator::IsValidJson>(py)?;

@@ -19,7 +19,7 @@ use crate::compiled::Compiled;
 use crate::edit::PyEdit;
 use crate::errors::{self, Fault};
 use crate::ffi::make::Made;
-use crate::ffi::method::UnaryMethod;
+use crate::ffi::method::{OptionMethod, UnaryMethod};
 use crate::ffi::read::Raw;
 use crate::host::{self, PyHost};
 use crate::input_stream::InputStream;
@@ -229,12 +229,6 @@ impl Validator {
         }
     }
 
-    /// Lists what is wrong with a value, at most `limit` issues (default: the limit of `limits`); empty when valid.
-    #[pyo3(signature = (value, limit=None))]
-    fn issues<'py>(&self, value: &Bound<'py, PyAny>, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
-        self.list_issues(value, limit.unwrap_or(self.limits.issues()))
-    }
-
     /// Repairs a value that the schema refuses, where models are known to err: an empty root, a null for an optional
     /// member, JSON text in place of an object or array.
     ///
@@ -333,6 +327,28 @@ impl UnaryMethod for IsValid {
     ) -> PyResult<Bound<'py, PyAny>> {
         let verdict = check::is_valid(&this.get().compiled.plan, PyValue(Raw::of(value)));
         Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
+    }
+}
+
+/// `issues(value, limit=None)`
+pub(crate) struct Issues;
+
+impl OptionMethod for Issues {
+    type Class = Validator;
+    const NAME: &'static std::ffi::CStr = c"issues";
+    const DOC: &'static std::ffi::CStr = c"issues($self, value, limit=None)\n--\n\nLists what is wrong with a value, at most `limit` issues (default: the limit of `limits`); empty when valid.";
+    const ARGUMENTS: [&'static str; 2] = ["value", "limit"];
+
+    #[inline]
+    fn call<'py>(
+        this: Borrowed<'_, 'py, Validator>,
+        value: &Bound<'py, PyAny>,
+        limit: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let validator = this.get();
+        let limit: Option<usize> = limit.map(PyAnyMethods::extract).transpose()?.flatten();
+        let issues = validator.list_issues(value, limit.unwrap_or(validator.limits.issues()))?;
+        Ok(issues.into_any())
     }
 }
 

@@ -157,8 +157,8 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     let plan = run.plan();
     let properties = plan.properties_of(rule);
     let mut seen = Seen::default();
-    let mut next = 0;
-    value.members(|key, item| {
+    let (mut next, mut required) = (0, 0);
+    let all = value.members(|key, item| {
         let found = match properties.get(next) {
             Some(property) if key.token() == property.token && property.token != 0 => Some(next),
             Some(property) if same(plan.name_bytes(property), key.text().as_bytes()) => Some(next),
@@ -168,6 +168,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
             seen.mark(found);
             next = found + 1;
             let property = &properties[found];
+            required += u32::from(property.required);
             if run.accepts_member(property, item) {
                 return true;
             }
@@ -208,6 +209,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
         }
         if !named {
             if rule.additional == FALSE {
+                run.unseen = true;
                 run.issue(at, Some(Keyword::AdditionalProperties), value, Detail::Unexpected(name.into()));
             } else {
                 run.node(
@@ -219,7 +221,8 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
         }
         run.wants_more()
     });
-    if run.wants_more() {
+    run.unseen |= !all;
+    if required < rule.required && run.wants_more() {
         super::required::explain(run, at, rule, &seen, value);
     }
 }

@@ -23,6 +23,8 @@ pub struct Explainer<'p, I> {
     /// Decides on branches.
     pub run: Checker<'p>,
     found: Vec<Issue<I>>,
+    /// There are items or members that no schema was shown: what is not JSON may hide there.
+    pub unseen: bool,
     limit: usize,
     depth: usize,
     levels: usize,
@@ -37,11 +39,19 @@ const MOST_LEVELS: usize = 500;
 /// Lists up to `limit` issues of a value; none where the plan accepts it.
 pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<Issue<I>> {
     let run = Checker::new(plan, 0);
-    let mut run = Explainer { run, found: Vec::new(), limit, depth: 0, levels: 0, branches: 0, choices: 0 };
+    let mut run = Explainer {
+        run,
+        found: Vec::new(),
+        unseen: false,
+        limit,
+        depth: 0,
+        levels: 0,
+        branches: 0,
+        choices: 0,
+    };
     // The root is explained without asking for its verdict first: most values that come here are refused.
     run.explain_node(&At::start(), plan.root, value, false);
-    // What is not JSON may hide where the schema looks at nothing.
-    if run.wants_more() && !run.run.is_bounded(value) {
+    if run.unseen && run.wants_more() && !run.run.is_bounded(value) {
         run.foreign(&At::start(), value);
     }
     // A limit was passed where the answer did not show it, as under `not`.
@@ -109,7 +119,10 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     #[inline]
     pub fn accepts_member(&mut self, property: &Property, value: I) -> bool {
         let bit = value.kind().bit();
-        property.types & bit != 0 && (property.more & bit == 0 || self.accepts(property.node, value))
+        let accepted =
+            property.types & bit != 0 && (property.more & bit == 0 || self.accepts(property.node, value));
+        self.unseen |= accepted && bit & kinds::CONTAINER != 0;
+        accepted
     }
 
     /// Lists the issues of a value that a node refuses.
@@ -121,8 +134,9 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     pub fn node(&mut self, at: &At<'_>, id: NodeId, value: I) {
         let node = self.plan().node(id);
         let bit = value.kind().bit();
-        let accepted = node.types & bit != 0 && (node.more & bit == 0 || self.accepts(id, value));
-        if !accepted {
+        if node.types & bit != 0 && (node.more & bit == 0 || self.accepts(id, value)) {
+            self.unseen |= bit & kinds::CONTAINER != 0;
+        } else {
             self.explain_node(at, id, value, true);
         }
     }
@@ -134,12 +148,15 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         }
         let plan = self.plan();
         if self.levels >= MOST_LEVELS {
+            self.unseen = true;
             return self.issue(at, None, value, Detail::Depth(plan.limits.depth));
         }
         self.levels += 1;
         let before = self.found.len();
         let written = plan.node(plan.node(id).written);
-        if !at.is_start() && plan.place_of(id).is_some() {
+        // A plan without references knows the place of its root alone.
+        let is_target = !at.is_start() && (plan.places.len() > 1 || id == plan.root);
+        if is_target && plan.place_of(id).is_some() {
             self.written(&at.target(id), written, value);
         } else {
             self.written(at, written, value);
@@ -181,7 +198,7 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                     property_count::explain(self, at, rule, value);
                     self.deeper(at, value, |run| properties::explain(run, at, rule, value));
                 }
-                _ => {}
+                _ => self.unseen |= kind.bit() & kinds::CONTAINER != 0,
             }
             for check in plan.checks_of(node) {
                 if check.kinds & kind.bit() != 0
@@ -191,14 +208,16 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
                     check.rule.explain(self, at, value);
                 }
             }
-        } else if let Some(check) = plan.checks_of(node).iter().find(|_| node.types != 0) {
+        } else {
+            self.unseen |= kind.bit() & kinds::CONTAINER != 0;
             // The kinds of a node with branches are narrowed to theirs: let the branches speak.
-            if plan.checks_of(node).len() == 1 && node.string == NONE {
-                let narrowed = check.rule.accepted_kinds(&plan.nodes) == node.types;
-                if narrowed {
-                    self.found.truncate(before);
-                    check.rule.explain(self, at, value);
-                }
+            if let [check] = plan.checks_of(node)
+                && node.types != 0
+                && node.string == NONE
+                && check.rule.accepted_kinds(&plan.nodes) == node.types
+            {
+                self.found.truncate(before);
+                check.rule.explain(self, at, value);
             }
         }
         if entered {
@@ -209,6 +228,7 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     fn deeper(&mut self, at: &At<'_>, value: I, visit: impl FnOnce(&mut Self)) {
         let limit = self.plan().limits.depth;
         if self.depth >= limit {
+            self.unseen = true;
             self.issue(at, None, value, Detail::Depth(limit));
             return;
         }
