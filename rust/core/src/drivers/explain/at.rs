@@ -85,6 +85,7 @@ impl At<'_> {
     }
 
     /// As data.
+    #[inline]
     pub(super) fn place(&self) -> Place {
         if let (AtStep::Declared(property), Some(At { step: AtStep::Start, .. })) = (self.step, self.parent) {
             return Place::one(Mark::Declared(property));
@@ -104,6 +105,7 @@ impl At<'_> {
     }
 
     /// The steps from the root, with room for more.
+    #[inline(never)]
     fn marks(&self, more: usize) -> Vec<Mark> {
         let mut count = more;
         let mut at = self;

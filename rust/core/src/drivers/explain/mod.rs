@@ -103,6 +103,7 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     }
 
     /// Mostly there is one: no room is made for more.
+    #[inline]
     fn keep(&mut self, issue: Issue<I>) {
         if self.found.is_empty() {
             self.found.reserve_exact(1);
@@ -119,9 +120,19 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
     #[inline]
     pub fn accepts_member(&mut self, property: &Property, value: I) -> bool {
         let bit = value.kind().bit();
-        let accepted =
-            property.types & bit != 0 && (property.more & bit == 0 || self.accepts(property.node, value));
-        self.unseen |= accepted && bit & kinds::CONTAINER != 0;
+        if property.types & bit == 0 {
+            return false;
+        }
+        if property.more & bit == 0 {
+            return true;
+        }
+        let is_container = bit & kinds::CONTAINER != 0;
+        // Where more than the first issue is asked for, all of the value is looked at while it is at hand.
+        if is_container && self.limit > 1 && self.run.whole(property.node, value, self.depth) {
+            return true;
+        }
+        let accepted = self.accepts(property.node, value);
+        self.unseen |= accepted && is_container;
         accepted
     }
 
