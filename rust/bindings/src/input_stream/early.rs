@@ -18,7 +18,7 @@ use crate::issue::Issue;
 /// A plan's run, and the issues already given out.
 pub(super) struct Early {
     pub(super) follower: Follower<Compiled>,
-    issues: Vec<Py<Issue>>,
+    issues: Vec<Py<PyAny>>,
 }
 
 impl Early {

@@ -82,6 +82,7 @@ impl<'p, I> Explainer<'p, I> {
 
 impl<'a, I: Instance<'a>> Explainer<'_, I> {
     /// Keeps an issue.
+    #[inline]
     pub fn issue(&mut self, at: &At<'_>, keyword: Option<Keyword>, value: I, detail: Detail) {
         if !self.wants_more() {
             return;
