@@ -10,3 +10,4 @@ pub(crate) mod new_dict;
 pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod read;
+pub(crate) mod value_type;

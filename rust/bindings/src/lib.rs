@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::input_stream::{Change, InputStream, Missing};
     #[pymodule_export]
-    use crate::issue::{_restore_issue, Issue};
+    use crate::issue::in_words;
     #[pymodule_export]
     use crate::limits::{_restore_limits, Limits};
     #[pymodule_export]
@@ -44,10 +44,12 @@ mod _core {
         let py = module.py();
         crate::ffi::dict_table::enable(py)?;
         crate::ffi::method::add::<crate::validator::IsValid>(py)?;
+        crate::ffi::method::add_with_option::<crate::validator::Issues>(py)?;
         crate::ffi::method::add::<crate::validator::Validate>(py)?;
         crate::ffi::method::add::<crate::validator::Decode>(py)?;
         crate::ffi::method::add::<crate::validator::IsValidJson>(py)?;
         module.add("ToolExecutionContext", crate::call_context::slots::type_object(py)?)?;
+        module.add("Issue", crate::issue::type_object(py)?)?;
         module.add("MISSING", crate::input_stream::missing(py)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -9,7 +9,7 @@ use pyo3::{Borrowed, PyTraverseError, PyVisit};
 use toolhead_core::drivers::decode::{Decoded, Stop, decode};
 use toolhead_core::drivers::{check, defaults, explain, repair};
 use toolhead_core::instance::kinds;
-use toolhead_core::issue::{Detail, Issue as CoreIssue};
+use toolhead_core::issue::{Detail, Issue as CoreIssue, Place};
 use toolhead_core::json::{faults, repeated};
 use toolhead_core::plan::Plan;
 use toolhead_core::schema::compile::{self, Options};
@@ -19,7 +19,7 @@ use crate::compiled::Compiled;
 use crate::edit::PyEdit;
 use crate::errors::{self, Fault};
 use crate::ffi::make::Made;
-use crate::ffi::method::UnaryMethod;
+use crate::ffi::method::{OptionMethod, UnaryMethod};
 use crate::ffi::read::Raw;
 use crate::host::{self, PyHost};
 use crate::input_stream::InputStream;
@@ -153,16 +153,9 @@ impl Validator {
         let mut issues = explain::issues(&self.compiled.plan, instance, limit);
         let room = limit - issues.len().min(limit);
         for path in repeated::names(text, self.limits.to_core(), room) {
-            let detail = Detail::Text("each name once in an object", "the same name twice");
-            let schema_path = Vec::new();
-            issues.push(CoreIssue {
-                path,
-                schema_path,
-                keyword: None,
-                value: instance,
-                detail,
-                causes: Vec::new(),
-            });
+            let detail = Detail::Text(&("each name once in an object", "the same name twice"));
+            let place = Place::from_paths(path, Vec::new());
+            issues.push(CoreIssue { place, keyword: None, value: instance, detail, causes: Vec::new() });
         }
         issue::list(value.py(), &self.compiled, issues)
     }
@@ -234,12 +227,6 @@ impl Validator {
                 limits,
             }),
         }
-    }
-
-    /// Lists what is wrong with a value, at most `limit` issues (default: the limit of `limits`); empty when valid.
-    #[pyo3(signature = (value, limit=None))]
-    fn issues<'py>(&self, value: &Bound<'py, PyAny>, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
-        self.list_issues(value, limit.unwrap_or(self.limits.issues()))
     }
 
     /// Repairs a value that the schema refuses, where models are known to err: an empty root, a null for an optional
@@ -340,6 +327,28 @@ impl UnaryMethod for IsValid {
     ) -> PyResult<Bound<'py, PyAny>> {
         let verdict = check::is_valid(&this.get().compiled.plan, PyValue(Raw::of(value)));
         Ok(PyBool::new(this.py(), verdict).to_owned().into_any())
+    }
+}
+
+/// `issues(value, limit=None)`
+pub(crate) struct Issues;
+
+impl OptionMethod for Issues {
+    type Class = Validator;
+    const NAME: &'static std::ffi::CStr = c"issues";
+    const DOC: &'static std::ffi::CStr = c"issues($self, value, limit=None)\n--\n\nLists what is wrong with a value, at most `limit` issues (default: the limit of `limits`); empty when valid.";
+    const ARGUMENTS: [&'static str; 2] = ["value", "limit"];
+
+    #[inline]
+    fn call<'py>(
+        this: Borrowed<'_, 'py, Validator>,
+        value: &Bound<'py, PyAny>,
+        limit: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let validator = this.get();
+        let limit: Option<usize> = limit.map(PyAnyMethods::extract).transpose()?.flatten();
+        let issues = validator.list_issues(value, limit.unwrap_or(validator.limits.issues()))?;
+        Ok(issues.into_any())
     }
 }
 

@@ -213,6 +213,8 @@ pub struct Plan {
     pub limits: Limits,
     /// Nodes of dynamic anchors: resource, anchor, node.
     pub anchors: Box<[(u16, u32, NodeId)]>,
+    /// Where the targets of references stand in their document: node and JSON Pointer, sorted by node.
+    pub places: Box<[(NodeId, Box<str>)]>,
     /// Rules for arrays.
     pub arrays: Box<[ArrayRule]>,
     /// Rules for strings.
@@ -229,8 +231,6 @@ pub struct Plan {
     pub defaults: Box<[(Value, usize)]>,
     /// Patterns.
     pub patterns: Box<[Pattern]>,
-    /// Where the targets of references stand in their document: node and JSON Pointer, sorted by node.
-    pub places: Box<[(NodeId, Box<str>)]>,
     /// The dialect that the schema is written in.
     pub dialect: Dialect,
     /// What the stream driver looks up, made at its first run.

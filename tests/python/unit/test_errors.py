@@ -1,6 +1,10 @@
 """The exception tree, the text of a failed validation, and what it never shows."""
 
+import copy
+import gc
 import pickle
+import re
+import weakref
 
 import pytest
 
@@ -282,3 +286,86 @@ def test_an_issue_can_be_made():
     )
     assert (issue.expected, issue.params, issue.schema_path, issue.causes) == ("", {}, "", ())
     assert pickle.loads(pickle.dumps(issue)) == issue
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ((), {"message": "x"}, "path"),
+        (((),), {}, "message"),
+        (((),), {"message": "x", "because": "y"}, "because"),
+        (((),), {"message": "x", "causes": [["no issue"]]}, "causes: expected Issue, got str"),
+    ],
+)
+def test_an_issue_takes_what_it_has(arguments, options, said):
+    with pytest.raises(TypeError, match=said):
+        Issue(*arguments, **options)
+
+
+def test_an_issue_is_a_value():
+    found = Validator({"properties": {"a": {"anyOf": [{"type": "null"}, {"required": ["b"]}]}}}).issues({"a": {}})
+    (issue,) = found
+    again = Issue(issue.path, message=issue.message, keyword=issue.keyword, schema_path=issue.schema_path)
+    assert issue == again
+    assert hash(issue) == hash(again)
+    assert issue != Issue(issue.path, message=issue.message, keyword=issue.keyword)
+    assert issue != issue.message
+    assert copy.deepcopy(issue).causes == issue.causes
+    assert (str(issue), repr(issue)) == (f"{issue.message} at /a/b", f"Issue('/a/b', {issue.message!r})")
+    with pytest.raises(AttributeError):
+        issue.message = "another"
+    with pytest.raises(TypeError):
+        type("Another", (Issue,), {})
+
+
+def test_an_issue_in_its_own_value_is_collected():
+    class Mark:
+        pass
+
+    value = [Mark()]
+    left = weakref.ref(value[0])
+    value += Validator({"type": "object"}).issues(value)
+    del value
+    gc.collect()
+    assert left() is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ((), {}, "issues() missing 1 required argument: 'value'"),
+        ((), {"limit": 1}, "issues() missing 1 required argument: 'value'"),
+        ((1, 2, 3), {}, "issues() takes at most 2 arguments"),
+        ((1,), {"value": 1}, "issues() got multiple values for argument 'value'"),
+        ((1,), {"most": 1}, "issues() got an unexpected keyword argument 'most'"),
+        ((1,), {"limit": "1"}, "integer"),
+    ],
+)
+def test_issues_takes_a_value_and_a_limit(arguments, options, said):
+    with pytest.raises(TypeError, match=re.escape(said)):
+        Validator(False).issues(*arguments, **options)
+
+
+def test_issues_are_as_many_as_asked_for():
+    validator = Validator({"properties": {"a": False, "b": False}})
+    value = {"a": 1, "b": 1}
+    assert [len(validator.issues(value, limit)) for limit in (None, 0, 1, 2, 3)] == [2, 0, 1, 2, 2]
+    assert validator.issues(limit=1, value=value) == validator.issues(value)[:1]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "places"),
+    [
+        (
+            {"properties": {"a": {"type": "string"}, "b": {"type": "object"}}},
+            {"a": 1, "b": {"c": [{1}]}},
+            ["/a", "/b/c/0"],
+        ),
+        ({"properties": {"a": {"type": "string"}}}, {"a": [{1}]}, ["/a", "/a/0"]),
+        ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1, "b": {1}}, ["", "/b"]),
+        ({"prefixItems": [{"type": "string"}], "items": False}, [1, [{1}]], ["", "/0", "/1/0"]),
+        ({"items": {"type": "string"}}, ["a", 1, {"b": {2: 3}}], ["/1", "/2", "/2/b"]),
+    ],
+)
+def test_what_is_not_json_is_listed_beside_what_the_schema_refuses(schema, value, places):
+    assert [issue.pointer for issue in Validator(schema).issues(value)] == places

@@ -24,6 +24,13 @@ pub(crate) trait Contents: Sized + 'static {
     fn holds_references(&self) -> bool;
     /// Lets go of references, to break a cycle.
     fn release(&self) {}
+    /// Ends with the object. What it holds may run any code when it is let go of.
+    fn end(self, _: Python<'_>) {
+        if self.holds_references() {
+            // Attached for PyO3 as well, so that the references end at once.
+            Python::attach(|_| drop(self));
+        }
+    }
     /// Whether the finalizer of the type has to run before the object is freed.
     fn is_to_be_finalized(&self) -> bool {
         false
@@ -92,13 +99,11 @@ pub(crate) unsafe extern "C" fn dealloc<T: Contents>(object: *mut PyObject) {
     }
     // SAFETY: the object is tracked from `create` on.
     unsafe { ffi::PyObject_GC_UnTrack(object.cast()) };
-    let (holds_references, was_finalized) = (held.holds_references(), held.was_finalized());
+    let was_finalized = held.was_finalized();
     // SAFETY: nobody refers to the object any more, and its place is not read again.
     let held = unsafe { place::<T>(object).read() };
-    if holds_references {
-        // Attached for PyO3 as well, so that the references end at once.
-        Python::attach(|_| drop(held));
-    }
+    // SAFETY: the interpreter is attached where an object ends.
+    held.end(unsafe { Python::assume_attached() });
     let made = type_of(object);
     // What was finalized stays marked for ever: as a new object it would never be finalized again.
     if was_finalized || !T::free_list().push(object) {

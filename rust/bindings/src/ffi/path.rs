@@ -5,6 +5,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::make::Made;
+
 /// The path of a child.
 pub(crate) fn extended<'py>(
     parent: &Bound<'py, PyTuple>,
@@ -18,6 +20,19 @@ pub(crate) fn extended<'py>(
         fill(&path, index, step);
     }
     Ok(path.cast_into::<PyTuple>()?)
+}
+
+/// The path of these steps, so many.
+pub(crate) fn of_steps<'py>(
+    py: Python<'py>,
+    depth: usize,
+    steps: impl Iterator<Item = Made<Bound<'py, PyAny>>>,
+) -> Made<Bound<'py, PyAny>> {
+    let path = with_size(py, depth)?;
+    for (index, step) in steps.take(depth).enumerate() {
+        fill(&path, index, step?);
+    }
+    Ok(path)
 }
 
 /// A new tuple whose items are still null; nothing but [`fill`] may look at it.

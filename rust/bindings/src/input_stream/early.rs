@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use toolhead_core::drivers::stream::{Follower, Holds};
-use toolhead_core::issue::{Step, schema_pointer};
+use toolhead_core::issue::{Hop, Place, Step, schema_pointer};
 use toolhead_core::json::Number;
 use toolhead_core::json::sink::{Containers, Kind, Literal, Sink};
 use toolhead_core::plan::Plan;
@@ -18,7 +18,7 @@ use crate::issue::Issue;
 /// A plan's run, and the issues already given out.
 pub(super) struct Early {
     pub(super) follower: Follower<Compiled>,
-    issues: Vec<Py<Issue>>,
+    issues: Vec<Py<PyAny>>,
 }
 
 impl Early {
@@ -30,7 +30,7 @@ impl Early {
     pub(super) fn issues<'py>(&mut self, py: Python<'py>, live: &Live) -> PyResult<Bound<'py, PyList>> {
         let compiled = Arc::clone(self.follower.host());
         for found in &self.follower.found()[self.issues.len()..] {
-            let value = value_at(py, live, &compiled.plan, &found.issue.path);
+            let value = value_at(py, live, &compiled.plan, &found.issue.place);
             self.issues.push(Issue::certain(py, &compiled, found, value)?);
         }
         PyList::new(py, &self.issues)
@@ -39,7 +39,7 @@ impl Early {
     /// Places in the schema of the branches that are not excluded for the value at a pointer.
     pub(super) fn live_branches(&self, path: &[Step]) -> Vec<String> {
         let places = self.follower.live_branches(path).unwrap_or_default();
-        places.iter().map(|steps| schema_pointer(steps, &self.follower.host().plan)).collect()
+        places.into_iter().map(|steps| schema_pointer(steps, &self.follower.host().plan)).collect()
     }
 }
 
@@ -49,16 +49,17 @@ impl Holds for Compiled {
     }
 }
 
-/// What stands at a path of the live value; its nearest container where nothing stands there yet.
-fn value_at(py: Python<'_>, live: &Live, plan: &Plan, path: &[Step]) -> Py<PyAny> {
+/// What stands at a place of the live value; its nearest container where nothing stands there yet.
+fn value_at(py: Python<'_>, live: &Live, plan: &Plan, place: &Place) -> Py<PyAny> {
     let Some(root) = &live.root else { return py.None() };
     let mut value = root.bind(py).clone();
-    for step in path {
-        let next = match step {
-            Step::Key(name) => {
-                value.cast::<PyDict>().ok().and_then(|object| object.get_item(name.text(plan)).ok().flatten())
+    for hop in place.hops() {
+        let next = match hop {
+            Hop::Index(index) => value.cast::<PyList>().ok().and_then(|array| array.get_item(index).ok()),
+            name => {
+                let name = name.name(plan).unwrap_or_default();
+                value.cast::<PyDict>().ok().and_then(|object| object.get_item(name).ok().flatten())
             }
-            Step::Index(index) => value.cast::<PyList>().ok().and_then(|array| array.get_item(*index).ok()),
         };
         let Some(next) = next else { break };
         value = next;

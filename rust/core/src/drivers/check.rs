@@ -151,6 +151,14 @@ impl<'p> Checker<'p> {
         node.more & kind.bit() == 0 || self.more::<I, WALK>(id, kind, value)
     }
 
+    /// The same, and is all of the value JSON data of bounded depth? It lies `depth` levels inside the instance.
+    pub(crate) fn whole<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I, depth: usize) -> bool {
+        let outer = std::mem::replace(&mut self.depth, depth);
+        let verdict = self.node::<I, true>(id, value);
+        self.depth = outer;
+        verdict
+    }
+
     /// The same, where kinds were compared already.
     #[inline]
     fn more<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, kind: Kind, value: I) -> bool {

@@ -83,7 +83,10 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     if is_valid(rule.content, value.text()) {
         return;
     }
-    let keyword = if rule.content.base64 { Keyword::ContentEncoding } else { Keyword::ContentMediaType };
-    let expected = if rule.content.base64 { "base64 content" } else { "JSON content" };
-    run.issue(at, Some(keyword), value, Detail::Text(expected, "other text"));
+    let (keyword, detail) = if rule.content.base64 {
+        (Keyword::ContentEncoding, Detail::Text(&("base64 content", "other text")))
+    } else {
+        (Keyword::ContentMediaType, Detail::Text(&("JSON content", "other text")))
+    };
+    run.issue(at, Some(keyword), value, detail);
 }

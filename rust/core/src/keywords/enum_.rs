@@ -169,12 +169,9 @@ pub(crate) fn explain_kind<'a, I: Instance<'a>>(
 }
 
 fn not_in_set<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'_>, set: u32, types: u8, value: I) {
-    let set = &run.plan().sets[set as usize];
-    let keyword = if set.constant { Keyword::Const } else { Keyword::Enum };
-    let strings = set.members.iter().map(|(text, _)| crate::issue::quoted(text).into());
-    let null = (types & kinds::NULL != 0).then(|| "null".into());
-    let allowed = strings.chain(null).collect();
-    run.issue(at, Some(keyword), value, Detail::OneOf(allowed));
+    let constant = run.plan().sets[set as usize].constant;
+    let keyword = if constant { Keyword::Const } else { Keyword::Enum };
+    run.issue(at, Some(keyword), value, Detail::Set(set, types));
 }
 
 impl Enum {

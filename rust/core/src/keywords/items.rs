@@ -79,7 +79,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
         match rule.prefix.get(index) {
             Some(node) => run.node(&child.under(prefix_word, Token::Index(index)), *node, item),
             None if rule.rest != FALSE => run.node(&child.under(rest_word, Token::None), rule.rest, item),
-            None => {}
+            None => run.unseen = true,
         }
         run.wants_more()
     });

@@ -157,17 +157,29 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     let plan = run.plan();
     let properties = plan.properties_of(rule);
     let mut seen = Seen::default();
-    let mut next = 0;
-    value.members(|key, item| {
-        let name = key.text();
+    let (mut next, mut required) = (0, 0);
+    let all = value.members(|key, item| {
         let found = match properties.get(next) {
-            Some(property) if same(plan.name(property).as_bytes(), name.as_bytes()) => Some(next),
-            _ => plan.find_name(rule, properties, name.as_bytes()),
+            Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+            Some(property) if same(plan.name_bytes(property), key.text().as_bytes()) => Some(next),
+            _ => plan.find_name(rule, properties, key.text().as_bytes()),
         };
-        if let Some(at) = found {
-            seen.mark(at);
-            next = at + 1;
+        if let Some(found) = found {
+            seen.mark(found);
+            next = found + 1;
+            let property = &properties[found];
+            required += u32::from(property.required);
+            if run.accepts_member(property, item) {
+                return true;
+            }
+            if property.declared == property.node
+                && let Ok(found) = u32::try_from(found)
+            {
+                run.refused(&at.declared(rule.first + found), property.node, item);
+                return run.wants_more();
+            }
         }
+        let name = key.text();
         let known = found.and_then(|at| u32::try_from(at).ok()).map(|at| rule.first + at);
         let child = known.map_or_else(|| at.member(name), |property| at.known(property));
         let mut named = false;
@@ -197,6 +209,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
         }
         if !named {
             if rule.additional == FALSE {
+                run.unseen = true;
                 run.issue(at, Some(Keyword::AdditionalProperties), value, Detail::Unexpected(name.into()));
             } else {
                 run.node(
@@ -208,7 +221,8 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
         }
         run.wants_more()
     });
-    if run.wants_more() {
+    run.unseen |= !all;
+    if required < rule.required && run.wants_more() {
         super::required::explain(run, at, rule, &seen, value);
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(run: &mut Explainer<'_, I>, at: &At<'
             run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, integral, kind));
         }
     } else if kind == Kind::Integer && is_bounded(run.plan(), node) && value.number().is_beyond() {
-        run.issue(at, None, value, Detail::Text("a number within the digit limit", "a longer one"));
+        run.issue(at, None, value, Detail::Text(&("a number within the digit limit", "a longer one")));
     } else if integral && kind == Kind::Float && !value.number().is_integer() {
         run.issue(at, Some(Keyword::Type), value, Detail::Type(node.types, true, kind));
     }

@@ -4,7 +4,7 @@ use super::cell::{Fault, NOBODY, Part, Via, Why};
 use super::expand::written;
 use super::{Context, Run};
 use crate::instance::{Kind, kinds};
-use crate::issue::{Detail, Issue, Name, SchemaStep, Step};
+use crate::issue::{Detail, Issue, Name, Place, SchemaStep, Step};
 use crate::keywords::enum_::literal_text;
 use crate::keywords::{Early, Keyword};
 use crate::plan::NONE;
@@ -158,7 +158,7 @@ impl Run {
             }
             Fault::Content => (
                 Some(Keyword::ContentMediaType),
-                Detail::Text("text of the content's media type", "other text"),
+                Detail::Text(&("text of the content's media type", "other text")),
             ),
             Fault::Number(keyword) => {
                 kind = Kind::Float;
@@ -185,7 +185,7 @@ impl Run {
                     _ => keyword,
                 };
                 let detail = if let Part::Not(_) = part {
-                    Detail::Text("a value that the schema in not refuses", "one that it accepts")
+                    Detail::Text(&("a value that the schema in not refuses", "one that it accepts"))
                 } else {
                     Detail::Matches(count)
                 };
@@ -195,14 +195,10 @@ impl Run {
             Fault::Needs => return self.needs(x, cell, depth, at),
             Fault::Whole => (keyword, Detail::Never),
         };
-        let schema_path = self.schema_path(x, cell, keyword);
-        let path = self.path_to(depth.min(self.value_depth()));
-        self.keep(
-            at,
-            kind,
-            self.cells[cell as usize].mends,
-            Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
-        );
+        let schema_path = self.schema_path(x, cell, None);
+        let place = Place::from_paths(self.path_to(depth.min(self.value_depth())), schema_path);
+        let mends = self.cells[cell as usize].mends;
+        self.keep(at, kind, mends, Issue { place, keyword, value: (), detail, causes: Vec::new() });
     }
 
     /// A name is judged before it stands in the path.
@@ -242,7 +238,7 @@ impl Run {
         let Part::Node(id) = this.part else { return };
         let bits = this.bits;
         let Some(rule) = x.plan.objects.get(written(x, id).object as usize) else { return };
-        let schema_path = self.schema_path(x, cell, Some(Keyword::Required));
+        let schema_path = self.schema_path(x, cell, None);
         let path = self.path_to(depth);
         for (position, property) in (0u32..).zip(x.plan.properties_of(rule)) {
             let seen = if position < 64 {
@@ -255,14 +251,10 @@ impl Run {
                 let name = Name::Known(rule.first + position);
                 let mut path = path.clone();
                 path.push(Step::Key(name.clone()));
-                let (schema_path, detail) = (schema_path.clone(), Detail::Missing(name, None));
-                let keyword = Some(Keyword::Required);
-                self.keep(
-                    at,
-                    Kind::Object,
-                    false,
-                    Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
-                );
+                let place = Place::from_paths(path, schema_path.clone());
+                let (keyword, detail) = (Some(Keyword::Required), Detail::Missing(name));
+                let issue = Issue { place, keyword, value: (), detail, causes: Vec::new() };
+                self.keep(at, Kind::Object, false, issue);
             }
         }
     }
@@ -273,19 +265,15 @@ impl Run {
         let Early::Needs(rows) = x.plan.checks[check as usize].rule.early() else { return };
         let names = self.frames.get_mut(depth).and_then(|frame| frame.names.take()).unwrap_or_default();
         let has = |name: &str| names.contains(name);
-        let schema_path = self.schema_path(x, cell, Some(keyword));
+        let schema_path = self.schema_path(x, cell, None);
         for (trigger, needed) in rows.iter().filter(|(trigger, _)| has(trigger)) {
             for name in needed.iter().filter(|name| !has(name)) {
                 let mut path = self.path_to(depth);
                 path.push(Step::key(name));
-                let detail = Detail::Missing(Name::Text(name.clone()), Some(trigger.clone()));
-                let (schema_path, keyword) = (schema_path.clone(), Some(keyword));
-                self.keep(
-                    at,
-                    Kind::Object,
-                    false,
-                    Issue { path, schema_path, keyword, value: (), detail, causes: Vec::new() },
-                );
+                let detail = Detail::Needed(Box::new((Name::Text(name.clone()), trigger.clone())));
+                let place = Place::from_paths(path, schema_path.clone());
+                let issue = Issue { place, keyword: Some(keyword), value: (), detail, causes: Vec::new() };
+                self.keep(at, Kind::Object, false, issue);
             }
         }
         if let Some(frame) = self.frames.get_mut(depth) {
@@ -298,12 +286,13 @@ impl Run {
         self.repeats = true;
         let mut path = self.path_to(self.frames.len().saturating_sub(1));
         path.push(Step::key(name));
-        let detail = Detail::Text("each name once in an object", "the same name twice");
+        let detail = Detail::Text(&("each name once in an object", "the same name twice"));
+        let place = Place::from_paths(path, Vec::new());
         self.keep(
             at,
             Kind::Object,
             false,
-            Issue { path, schema_path: Vec::new(), keyword: None, value: (), detail, causes: Vec::new() },
+            Issue { place, keyword: None, value: (), detail, causes: Vec::new() },
         );
     }
 

@@ -3,89 +3,17 @@
 //! A message states what was expected, then what was found. It never holds a value of the instance; names of
 //! members appear, shortened. Texts are made when they are read: finding an issue costs no formatting.
 
+mod place;
+
+use std::borrow::Cow;
 use std::fmt::Write;
+
+pub use place::{Hop, Mark, Name, Place, SchemaStep, Step, schema_pointer};
 
 use crate::instance::{Kind, kinds};
 use crate::keywords::Keyword;
 use crate::number::Number;
 use crate::plan::{NONE, Plan};
-use crate::schema::uri::push_token;
-
-/// A name: one that the plan knows by its number, or a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Name {
-    /// Into [`Plan::properties`].
-    Known(u32),
-    /// Any other.
-    Text(Box<str>),
-}
-
-impl Name {
-    /// The name's text.
-    pub fn text<'n>(&'n self, plan: &'n Plan) -> &'n str {
-        match self {
-            Self::Known(at) => plan.name(&plan.properties[*at as usize]),
-            Self::Text(text) => text,
-        }
-    }
-}
-
-/// One step of an instance path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// A member.
-    Key(Name),
-    /// An item.
-    Index(usize),
-}
-
-impl Step {
-    /// Is it the same step?
-    pub fn is_same(&self, other: &Self, plan: &Plan) -> bool {
-        match (self, other) {
-            (Self::Key(a), Self::Key(b)) => a.text(plan) == b.text(plan),
-            (Self::Index(a), Self::Index(b)) => a == b,
-            _ => false,
-        }
-    }
-
-    /// A member by its name's text.
-    pub fn key(text: &str) -> Self {
-        Self::Key(Name::Text(text.into()))
-    }
-}
-
-/// One step of a place in the schema document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SchemaStep {
-    /// The place of a reference's target; what stood before counts no more.
-    Target(u32),
-    /// A keyword.
-    Word(&'static str),
-    /// A position in a keyword's list.
-    Index(usize),
-    /// A pattern of the plan.
-    Pattern(u32),
-    /// A name.
-    Name(Name),
-}
-
-/// The JSON Pointer of a place in the schema document.
-pub fn schema_pointer(steps: &[SchemaStep], plan: &Plan) -> String {
-    let mut pointer = String::new();
-    for step in steps {
-        match step {
-            SchemaStep::Target(node) => plan.place_of(*node).unwrap_or("").clone_into(&mut pointer),
-            SchemaStep::Word(word) => push_token(&mut pointer, word),
-            SchemaStep::Index(index) => push_token(&mut pointer, &index.to_string()),
-            SchemaStep::Pattern(pattern) => {
-                push_token(&mut pointer, plan.patterns[*pattern as usize].source());
-            }
-            SchemaStep::Name(name) => push_token(&mut pointer, name.text(plan)),
-        }
-    }
-    pointer
-}
 
 /// What a keyword wanted and what it found, as data.
 #[derive(Clone, Debug)]
@@ -102,8 +30,12 @@ pub enum Detail {
     Format(&'static str),
     /// `enum` or `const`: the allowed values as JSON texts.
     OneOf(Box<[Box<str>]>),
-    /// A required name that is missing; with `dependentRequired`, the name that asks for it.
-    Missing(Name, Option<Box<str>>),
+    /// The same for a set of strings of the plan: its number, and the kinds that are accepted beside strings.
+    Set(u32, u8),
+    /// A required name that is missing.
+    Missing(Name),
+    /// A missing name, and the one that is present and asks for it (`dependentRequired`).
+    Needed(Box<(Name, Box<str>)>),
     /// A member that is not allowed.
     Unexpected(Box<str>),
     /// Items beyond this position are not allowed.
@@ -121,16 +53,14 @@ pub enum Detail {
     /// A pattern took more than this many steps.
     Steps(usize),
     /// Any other text: expected, found.
-    Text(&'static str, &'static str),
+    Text(&'static (&'static str, &'static str)),
 }
 
 /// One issue of an instance.
 #[derive(Clone, Debug)]
 pub struct Issue<I> {
-    /// Where in the instance.
-    pub path: Vec<Step>,
-    /// Where in the schema document.
-    pub schema_path: Vec<SchemaStep>,
+    /// Where in the instance and, but for the keyword, in the schema document.
+    pub place: Place,
     /// The keyword; None where no keyword spoke (not JSON data, depth).
     pub keyword: Option<Keyword>,
     /// The value that failed; for a missing member the object.
@@ -179,13 +109,13 @@ pub fn type_words(types: u8, integral: bool) -> impl Iterator<Item = &'static st
     WORDS.iter().filter(move |(bit, _)| types & !hidden & bit != 0).map(|(_, word)| *word)
 }
 
-fn write_list<'w>(out: &mut String, words: impl Iterator<Item = &'w str>, count: usize, last: &str) {
+fn write_list(out: &mut String, words: impl Iterator<Item: AsRef<str>>, count: usize, last: &str) {
     let start = out.len();
     for (index, word) in words.enumerate() {
         if index > 0 {
             out.push_str(if index + 1 == count { last } else { ", " });
         }
-        out.push_str(word);
+        out.push_str(word.as_ref());
         if out.len() - start > LONGEST - 60 && index + 1 < count {
             let _ = write!(out, " or one of {} more", count - index - 1);
             break;
@@ -221,7 +151,29 @@ fn write_count(out: &mut String, bound: &str, count: usize, noun: &str) {
     let _ = write!(out, "{bound} {count} {noun}{plural}");
 }
 
+fn write_literals(out: &mut String, literals: impl Iterator<Item: AsRef<str>>, count: usize) {
+    out.push_str(if count == 1 { "" } else { "one of " });
+    write_list(out, literals, count, ", ");
+}
+
+/// The strings of a set as JSON texts, and null where that is accepted beside them; how many they are.
+fn set_literals(set: u32, types: u8, plan: &Plan) -> (impl Iterator<Item = Cow<'static, str>>, usize) {
+    let members = &plan.sets[set as usize].members;
+    let null = (types & kinds::NULL != 0).then_some(Cow::Borrowed("null"));
+    let count = members.len() + usize::from(null.is_some());
+    (members.iter().map(|(text, _)| Cow::Owned(quoted(text))).chain(null), count)
+}
+
 impl Detail {
+    /// The values that were wanted, as JSON texts, if certain ones were.
+    pub fn literals(&self, plan: &Plan) -> Option<Vec<Box<str>>> {
+        match self {
+            Self::OneOf(values) => Some(values.to_vec()),
+            Self::Set(set, types) => Some(set_literals(*set, *types, plan).0.map(Box::from).collect()),
+            _ => None,
+        }
+    }
+
     /// What was expected, in words.
     pub fn expected(&self, keyword: Option<Keyword>, plan: &Plan) -> String {
         let mut out = String::with_capacity(48);
@@ -255,18 +207,21 @@ impl Detail {
                 out.push_str("a string in format ");
                 out.push_str(name);
             }
-            Self::OneOf(values) => {
-                out.push_str(if values.len() == 1 { "" } else { "one of " });
-                write_list(out, values.iter().map(|value| &**value), values.len(), ", ");
+            Self::OneOf(values) => write_literals(out, values.iter().map(|value| &**value), values.len()),
+            Self::Set(set, types) => {
+                let (literals, count) = set_literals(*set, *types, plan);
+                write_literals(out, literals, count);
             }
-            Self::Missing(name, because) => {
-                out.push_str(if because.is_none() { "required property " } else { "property " });
+            Self::Missing(name) => {
+                out.push_str("required property ");
                 write_quoted(out, name.text(plan));
-                if let Some(because) = because {
-                    out.push_str(" because ");
-                    write_quoted(out, because);
-                    out.push_str(" is present");
-                }
+            }
+            Self::Needed(needed) => {
+                out.push_str("property ");
+                write_quoted(out, needed.0.text(plan));
+                out.push_str(" because ");
+                write_quoted(out, &needed.1);
+                out.push_str(" is present");
             }
             Self::Unexpected(_) => out.push_str("only the declared properties"),
             Self::Beyond(count) => write_count(out, "at most", *count, "item"),
@@ -286,7 +241,7 @@ impl Detail {
             Self::Steps(limit) => {
                 let _ = write!(out, "a pattern decided within {limit} steps");
             }
-            Self::Text(expected, _) => out.push_str(expected),
+            Self::Text((expected, _)) => out.push_str(expected),
         }
         if out.len() - start > LONGEST {
             out.truncate(out.floor_char_boundary(start + LONGEST - 3));
@@ -305,8 +260,8 @@ impl Detail {
             Self::Count(_, actual) => {
                 let _ = write!(out, "{actual}");
             }
-            Self::Number(_) | Self::Pattern(_) | Self::Format(_) | Self::Missing(..) => {}
-            Self::OneOf(_) => {
+            Self::Number(_) | Self::Pattern(_) | Self::Format(_) | Self::Missing(_) | Self::Needed(_) => {}
+            Self::OneOf(_) | Self::Set(..) => {
                 let container = matches!(kind, Kind::Null | Kind::Array | Kind::Object);
                 out.push_str(if container { "" } else { "another " });
                 out.push_str(kind.word());
@@ -325,7 +280,7 @@ impl Detail {
             Self::Foreign(name) => out.push_str(name),
             Self::Depth(_) => out.push_str("deeper data, or data that contains itself"),
             Self::Steps(_) => out.push_str("more"),
-            Self::Text(_, found) => out.push_str(found),
+            Self::Text((_, found)) => out.push_str(found),
         }
         if out.len() == before {
             out.truncate(start);
@@ -335,7 +290,7 @@ impl Detail {
     /// The message: `Expected <what>, got <what>`.
     pub fn message(&self, keyword: Option<Keyword>, kind: Kind, plan: &Plan) -> String {
         let mut out = String::with_capacity(64);
-        if let Self::Missing(name, None) = self {
+        if let Self::Missing(name) = self {
             out.push_str("Missing required property ");
             write_quoted(&mut out, name.text(plan));
             return out;
@@ -363,21 +318,20 @@ impl Detail {
                 vec![("pattern", Param::Text(plan.patterns[*pattern as usize].source().to_owned()))]
             }
             Self::Format(name) => vec![("format", Param::Text((*name).to_owned()))],
-            Self::OneOf(values) => {
-                vec![("allowed", Param::Texts(values.iter().map(ToString::to_string).collect()))]
+            Self::OneOf(_) | Self::Set(..) => {
+                let allowed = self.literals(plan).into_iter().flatten().map(String::from).collect();
+                vec![("allowed", Param::Texts(allowed))]
             }
-            Self::Missing(name, None) => vec![("property", Param::Text(name.text(plan).to_owned()))],
-            Self::Missing(name, Some(by)) => {
-                vec![
-                    ("property", Param::Text(name.text(plan).to_owned())),
-                    ("because", Param::Text(by.to_string())),
-                ]
-            }
+            Self::Missing(name) => vec![("property", Param::Text(name.text(plan).to_owned()))],
+            Self::Needed(needed) => vec![
+                ("property", Param::Text(needed.0.text(plan).to_owned())),
+                ("because", Param::Text(needed.1.to_string())),
+            ],
             Self::Unexpected(name) => vec![("property", Param::Text(name.to_string()))],
             Self::Beyond(limit) | Self::Depth(limit) | Self::Steps(limit) => vec![("limit", int(*limit))],
             Self::Matches(count) => vec![("matches", int(*count))],
             Self::Repeated(first, second) => vec![("first", int(*first)), ("second", int(*second))],
-            Self::Pattern(_) | Self::Never | Self::Foreign(_) | Self::Text(..) => Vec::new(),
+            Self::Pattern(_) | Self::Never | Self::Foreign(_) | Self::Text(_) => Vec::new(),
         }
     }
 }
