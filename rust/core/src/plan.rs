@@ -14,6 +14,10 @@ use crate::schema::dialect::Dialect;
 use crate::schema::pattern::Pattern;
 use crate::value::Value;
 
+pub use self::strings::{FEW_NAMES, StringSet, same, short_hash};
+
+mod strings;
+
 /// Index of a node in [`Plan::nodes`].
 pub type NodeId = u32;
 /// The node that accepts everything.
@@ -171,21 +175,6 @@ pub struct ObjectRule {
     pub patterns: Box<[(u32, NodeId)]>,
 }
 
-/// The strings of an `enum`.
-#[derive(Clone, Debug)]
-pub struct StringSet {
-    /// The strings, and the host's handle of each.
-    pub members: Box<[(Box<str>, usize)]>,
-    /// Open hash table over them, empty where they are few or very many.
-    pub slots: Box<[u16]>,
-    /// The same where they are very many.
-    pub wide_slots: Box<[u32]>,
-    /// It is the value of `const`.
-    pub constant: bool,
-    /// It alone keeps other kinds out: no `type` says so.
-    pub narrows: bool,
-}
-
 /// A compiled schema. In this order what most verdicts read lies together: schemas of many tools take turns, and each
 /// line of memory is fetched anew.
 #[derive(Debug)]
@@ -280,122 +269,6 @@ impl StringRule {
     /// Is membership of the set all it asks?
     pub fn is_only_a_set(&self) -> bool {
         self.pattern == NONE && self.format.is_none() && self.content == Content::default()
-    }
-}
-
-/// Are two short texts equal? Inlined, unlike the C library's comparison, whose call costs more than it compares.
-#[inline]
-pub fn same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    if let (Some(x), Some(y)) = (a.first_chunk::<16>(), b.first_chunk::<16>()) {
-        return x == y
-            && a.last_chunk::<16>() == b.last_chunk::<16>()
-            && (a.len() <= 32 || a[16..a.len() - 16] == b[16..b.len() - 16]);
-    }
-    if let (Some(x), Some(y)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
-        return x == y && a.last_chunk::<8>() == b.last_chunk::<8>();
-    }
-    if let (Some(x), Some(y)) = (a.first_chunk::<4>(), b.first_chunk::<4>()) {
-        return x == y && a.last_chunk::<4>() == b.last_chunk::<4>();
-    }
-    a.iter().zip(b).all(|(x, y)| x == y)
-}
-
-/// A hash of a text that is mostly short: its length, its ends, and what lies between; collisions are compared.
-#[inline]
-pub fn short_hash(text: &[u8]) -> u32 {
-    let len = text.len();
-    let (a, b) = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
-        (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-    } else {
-        let byte = |at: usize| text.get(at).map_or(0, |byte| u64::from(*byte));
-        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
-    };
-    let mut mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    // Names that are alike at both ends differ in between. The last word may overlap what was read.
-    let mut at = 8;
-    while at + 8 < len {
-        if let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            mixed = (mixed.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-        at += 8;
-    }
-    #[allow(clippy::cast_possible_truncation, reason = "the upper half is the mixed one")]
-    let hash = (mixed >> 32) as u32;
-    hash
-}
-
-/// Objects with up to this many names are searched in order.
-pub const FEW_NAMES: usize = 4;
-/// Sets with up to this many strings are searched in order.
-pub const FEW_STRINGS: usize = 4;
-
-impl StringSet {
-    /// Builds the set.
-    pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool, narrows: bool) -> Self {
-        let mut slots = Vec::new();
-        if members.len() > FEW_STRINGS {
-            let size = (members.len() * 2).next_power_of_two();
-            slots.resize(size, 0u32);
-            for (number, (text, _)) in (1u32..).zip(&members) {
-                let mut at = short_hash(text.as_bytes()) as usize & (size - 1);
-                while slots[at] != 0 {
-                    at = (at + 1) & (size - 1);
-                }
-                slots[at] = number;
-            }
-        }
-        let narrow: Option<Box<[u16]>> = slots.iter().map(|slot| u16::try_from(*slot).ok()).collect();
-        let (slots, wide_slots) =
-            narrow.map_or_else(|| (Box::default(), slots.into()), |slots| (slots, Box::default()));
-        Self { members, slots, wide_slots, constant, narrows }
-    }
-
-    /// The host's handle of the member with this text.
-    #[inline]
-    pub fn find(&self, text: &[u8]) -> Option<usize> {
-        if self.slots.is_empty() && !self.wide_slots.is_empty() {
-            return self.find_wide(text);
-        }
-        if self.slots.is_empty() {
-            return self
-                .members
-                .iter()
-                .find(|(member, _)| same(member.as_bytes(), text))
-                .map(|(_, token)| *token);
-        }
-        let mask = self.slots.len() - 1;
-        let mut at = short_hash(text) as usize & mask;
-        loop {
-            let slot = usize::from(self.slots[at]);
-            if slot == 0 {
-                return None;
-            }
-            let (member, token) = &self.members[slot - 1];
-            if same(member.as_bytes(), text) {
-                return Some(*token);
-            }
-            at = (at + 1) & mask;
-        }
-    }
-}
-
-impl StringSet {
-    #[cold]
-    fn find_wide(&self, text: &[u8]) -> Option<usize> {
-        let mask = self.wide_slots.len() - 1;
-        let mut at = short_hash(text) as usize & mask;
-        loop {
-            let (member, token) = self.members.get((self.wide_slots[at] as usize).checked_sub(1)?)?;
-            if same(member.as_bytes(), text) {
-                return Some(*token);
-            }
-            at = (at + 1) & mask;
-        }
     }
 }
 

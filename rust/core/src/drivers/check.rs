@@ -6,9 +6,8 @@
 //! place do not walk again.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
+use super::memory::Memo;
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::plan::{
     ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE, same,
@@ -41,11 +40,11 @@ pub struct Checker<'p> {
     /// Resources entered, for dynamic references.
     pub(crate) scope: Vec<u16>,
     /// Schemas applied in place so far, and how many may be before verdicts are remembered.
-    applied: usize,
-    allowance: usize,
-    memo: Option<Box<Memo>>,
+    pub(super) applied: usize,
+    pub(super) allowance: usize,
+    pub(super) memo: Option<Box<Memo>>,
     /// Where defaults may be filled in, while somebody asks for it.
-    trail: Option<Box<Trail>>,
+    pub(super) trail: Option<Box<Trail>>,
     /// A limit that was passed, after which no verdict counts: under `not` a refusal would turn into consent.
     exceeded: Cell<Option<Exceeded>>,
 }
@@ -61,36 +60,6 @@ pub(crate) enum Exceeded {
 
 /// Names that are looked up one by one in an open object; a host may walk it for each.
 const FEW_ASKED: usize = 8;
-
-/// Verdicts by node, value, and the resources entered on the way where those matter.
-type Memo = HashMap<(NodeId, usize, u64), bool, BuildHasherDefault<Mixed>>;
-
-/// A hash of the keys of [`Memo`]. They are numbers and addresses, which nobody outside chooses.
-#[derive(Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-    #[inline]
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(u64::from(number));
-    }
-    #[inline]
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
-    #[inline]
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
 
 /// Does the plan accept the instance, as far as the schema looks? A schema that looks at nothing looks at everything.
 pub fn is_valid<'a, I: Instance<'a>>(plan: &Plan, value: I) -> bool {
@@ -441,76 +410,9 @@ impl<'p> Checker<'p> {
         self.checks(node, value.kind(), value) && self.exceeded().is_none()
     }
 
-    /// The verdict of a schema that applies to a value which other schemas see too. Remembered once there were many:
-    /// else schemas that share others would cost as much as there are ways to them.
-    #[inline]
-    pub(crate) fn branch<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        self.applied += 1;
-        let noted = self.trail.as_ref().map_or(0, |trail| trail.found.len());
-        let verdict = if self.applied <= self.allowance {
-            self.node::<I, false>(id, value)
-        } else {
-            self.remembered(id, value)
-        };
-        if !verdict && let Some(trail) = &mut self.trail {
-            trail.found.truncate(noted);
-        }
-        verdict
-    }
-
-    /// The verdict of a schema that only asks: nothing in it is filled in.
-    #[inline]
-    pub(crate) fn aside<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        let trail = self.trail.take();
-        let verdict = self.branch(id, value);
-        self.trail = trail;
-        verdict
-    }
-
-    #[cold]
-    fn remembered<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        // A leaf is quicker asked than looked up.
-        if self.plan.node(id).check_count == 0 && value.kind().bit() & kinds::CONTAINER == 0 {
-            return self.node::<I, false>(id, value);
-        }
-        if let Some(trail) = &mut self.trail {
-            trail.lost = true;
-        }
-        let key = (id, value.identity(), self.scope_key());
-        if let Some(verdict) = self.memo.as_ref().and_then(|memo| memo.get(&key)) {
-            return *verdict;
-        }
-        let verdict = self.node::<I, false>(id, value);
-        self.memo.get_or_insert_default().insert(key, verdict);
-        verdict
-    }
-
-    /// Equal for equal ways through the resources; always 0 where no dynamic reference asks for them.
-    pub(crate) fn scope_key(&self) -> u64 {
-        if self.scope.is_empty() {
-            return 0;
-        }
-        let mut hasher = DefaultHasher::new();
-        self.scope.hash(&mut hasher);
-        hasher.finish()
-    }
-
     /// The limit that was passed, if one was: then the verdict is no, whatever was said.
     pub(crate) fn exceeded(&self) -> Option<Exceeded> {
         self.exceeded.get()
-    }
-
-    /// Forgets verdicts: values that they were about may be gone.
-    pub(crate) fn forget(&mut self) {
-        self.memo = None;
-    }
-
-    /// The verdict on a value that lives no longer than the question: its identity may come back.
-    pub(crate) fn passing<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
-        let (memo, trail) = (self.memo.take(), self.trail.take());
-        let verdict = self.node::<I, false>(id, value);
-        (self.memo, self.trail) = (memo, trail);
-        verdict
     }
 
     /// Is the value JSON data within the depth limit?
