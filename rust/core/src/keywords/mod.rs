@@ -39,6 +39,7 @@ use crate::drivers::explain::{At, Explainer};
 use crate::instance::{Instance, kinds};
 use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
+use crate::schema::branches::Branches;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::dialect::Draft::{D4, D6, D7, D2019, D2020, V1};
 use crate::schema::dialect::Vocabulary::{self, Applicator, Content, Core, Format, Unevaluated, Validation};
@@ -243,31 +244,45 @@ pub enum Early<'r> {
     Whole,
 }
 
-/// What a keyword with its own rule does. The defaults suit an assertion that applies no schema.
+/// What a keyword with its own rule does. The defaults suit an assertion that applies no schema, and a choice of branches.
 pub trait Behaviour {
     /// The verdict.
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool;
     /// Lists issues of a value that `check` refused.
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I);
     /// Marks the members and items of a valid value that this keyword evaluated (2020-12 Core 7.7).
-    fn evaluated<'a, I: Instance<'a>>(&self, _found: &mut Evaluated<'_, '_>, _value: I) {}
+    fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
+        if let Some(branches) = self.branches() {
+            branches.evaluated(found, value);
+        }
+    }
+    /// The branches, if the keyword is a choice of some.
+    #[inline]
+    fn branches(&self) -> Option<&Branches> {
+        None
+    }
+    /// The same, to sort them.
+    fn branches_mut(&mut self) -> Option<&mut Branches> {
+        None
+    }
     /// The schemas that apply to the same value.
-    fn in_place(&self, _visit: &mut dyn FnMut(NodeId)) {}
+    fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
+        self.alternatives().unwrap_or_default().iter().for_each(|branch| visit(*branch));
+    }
     /// The schemas that apply to the same value whenever the value is valid: where defaults are looked for.
-    fn applied<'a, I: Instance<'a>>(
-        &self,
-        _run: &mut Checker<'_>,
-        _value: I,
-        _visit: &mut dyn FnMut(NodeId),
-    ) {
+    fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
+        if let Some(branches) = self.branches() {
+            branches.applied(run, value, visit);
+        }
     }
     /// The schemas of which one must accept the value.
     fn alternatives(&self) -> Option<&[NodeId]> {
-        None
+        self.branches().map(|branches| &*branches.nodes)
     }
     /// The one schema that a value of this kind must satisfy, where that is all the keyword asks.
-    fn sole(&self, _kind: crate::instance::Kind) -> Option<NodeId> {
-        None
+    #[inline]
+    fn sole(&self, kind: crate::instance::Kind) -> Option<NodeId> {
+        self.branches().and_then(|branches| branches.sole(kind))
     }
     /// Learns the node that it belongs to.
     fn bind(&mut self, _node: NodeId) {}
@@ -280,10 +295,14 @@ pub trait Behaviour {
         true
     }
     /// Sorts its branches by the kinds and constants they accept, once all nodes are known.
-    fn sort_branches(&mut self, _tables: &Tables) {}
+    fn sort_branches(&mut self, tables: &Tables) {
+        if let Some(branches) = self.branches_mut() {
+            branches.sort(tables);
+        }
+    }
     /// The kinds that it can accept.
-    fn accepted_kinds(&self, _nodes: &[Node]) -> u8 {
-        kinds::ANY
+    fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
+        self.branches().map_or(kinds::ANY, |branches| branches.accepted_kinds(nodes))
     }
     /// How it is followed while the value arrives.
     fn early(&self) -> Early<'_> {
@@ -291,7 +310,7 @@ pub trait Behaviour {
     }
     /// Memory behind the rule.
     fn heap_size(&self) -> usize {
-        0
+        self.branches().map_or(0, Branches::heap_size)
     }
 }
 

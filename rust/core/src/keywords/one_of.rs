@@ -2,16 +2,13 @@
 
 use super::{Behaviour, Check, Early, Keyword, Rule, all_of};
 use crate::drivers::check::Checker;
-use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer};
-use crate::instance::{Instance, Kind, kinds};
+use crate::instance::{Instance, kinds};
 use crate::issue::Detail;
-use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
 use crate::schema::branches::{Able, Branches};
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
-use crate::schema::tables::Tables;
 
 /// Schemas of which exactly one must accept the value.
 #[derive(Clone, Debug)]
@@ -53,36 +50,13 @@ impl Behaviour for OneOf {
         }
     }
 
-    fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
-        self.branches.evaluated(found, value);
+    #[inline]
+    fn branches(&self) -> Option<&Branches> {
+        Some(&self.branches)
     }
 
-    fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
-        self.branches.nodes.iter().for_each(|branch| visit(*branch));
-    }
-
-    fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
-        self.branches.applied(run, value, visit);
-    }
-
-    fn alternatives(&self) -> Option<&[NodeId]> {
-        Some(&self.branches.nodes)
-    }
-
-    fn sole(&self, kind: Kind) -> Option<NodeId> {
-        self.branches.sole(kind)
-    }
-
-    fn sort_branches(&mut self, tables: &Tables) {
-        self.branches.sort(tables);
-    }
-
-    fn accepted_kinds(&self, nodes: &[Node]) -> u8 {
-        self.branches.accepted_kinds(nodes)
-    }
-
-    fn heap_size(&self) -> usize {
-        self.branches.heap_size()
+    fn branches_mut(&mut self) -> Option<&mut Branches> {
+        Some(&mut self.branches)
     }
 
     fn early(&self) -> Early<'_> {
