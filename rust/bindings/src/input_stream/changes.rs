@@ -15,7 +15,8 @@ use crate::ffi::growing_str::GrowingStr;
 ///     op: "set", a value begins or is there; "append", a string grew; "close", a string, object or array is
 ///         finished (numbers, booleans and null are when they are set).
 ///     value: for "set" the value: an empty dict or list, new at each access, whose content follows, or a string as
-///         far as it had come; for "close" the finished value; MISSING for "append".
+///         far as it had come; what is left of a container, or MISSING for the root, after an escape that JSON does not
+///         know in a string shown before; for "close" the finished value; MISSING for "append".
 ///     text: the new text for "append", else None.
 #[pyclass(frozen, module = "toolhead._core", freelist = 64)]
 pub(crate) struct Change {
@@ -154,6 +155,15 @@ impl Changes {
             self.set(open.place.clone_ref(text.py()), text.clone().into_any())?;
         }
         self.close(open.place, text.clone().into_any())
+    }
+
+    /// The string that grew is none; without it the value at this place is `rest`. Nobody knows of a string whose "set" has
+    /// not been written down.
+    pub(super) fn drop_text(&mut self, place: Place, rest: Bound<'_, PyAny>) -> PyResult<()> {
+        match self.open_text.take() {
+            Some(OpenText { begun: true, .. }) => self.set(place, rest),
+            _ => Ok(()),
+        }
     }
 
     /// Hands the changes out, oldest first.
