@@ -9,3 +9,4 @@ pub(crate) mod method;
 pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod read;
+pub(crate) mod record;
