@@ -214,7 +214,9 @@ def with_a_bad_escape(rng: random.Random, depth: int = 0) -> str:
     before = json.dumps([random_document(rng, 2) for _ in range(rng.randrange(3))], ensure_ascii=False)[1:-1]
     if rng.random() < 0.4:
         return f"[{before}{', ' if before else ''}{with_a_bad_escape(rng, depth + 1)}]"
-    members = "".join(f'"{key}": {json.dumps(random_document(rng, 2))}, ' for key in rng.choices("abc", k=rng.randrange(4)))
+    members = "".join(
+        f'"{key}": {json.dumps(random_document(rng, 2))}, ' for key in rng.choices("abc", k=rng.randrange(4))
+    )
     if rng.random() < 0.2:
         return f"{{{members}{text}: 1}}"
     return f'{{{members}"{rng.choice("abc")}": {with_a_bad_escape(rng, depth + 1)}, "d": 1}}'

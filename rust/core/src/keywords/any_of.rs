@@ -9,6 +9,7 @@ use crate::plan::{Node, NodeId, TRUE};
 use crate::schema::SchemaError;
 use crate::schema::branches::{Able, Branches};
 use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::discriminator::Tags;
 use crate::schema::draft::Draft;
 use crate::schema::tables::Tables;
 
@@ -60,6 +61,10 @@ impl Behaviour for AnyOf {
 
     fn alternatives(&self) -> Option<&[NodeId]> {
         Some(&self.branches.nodes)
+    }
+
+    fn tags(&self) -> Option<&Tags> {
+        self.branches.tags.as_deref()
     }
 
     fn sole(&self, kind: Kind) -> Option<NodeId> {

@@ -265,6 +265,10 @@ pub trait Behaviour {
     fn alternatives(&self) -> Option<&[NodeId]> {
         None
     }
+    /// The member whose constant tells which of its branches is meant.
+    fn tags(&self) -> Option<&crate::schema::discriminator::Tags> {
+        None
+    }
     /// The one schema that a value of this kind must satisfy, where that is all the keyword asks.
     fn sole(&self, _kind: crate::instance::Kind) -> Option<NodeId> {
         None
@@ -326,6 +330,10 @@ macro_rules! rules {
             /// See [`Behaviour`].
             pub fn alternatives(&self) -> Option<&[NodeId]> {
                 match self { $(Self::$variant(rule) => rule.alternatives()),* }
+            }
+            /// See [`Behaviour`].
+            pub fn tags(&self) -> Option<&crate::schema::discriminator::Tags> {
+                match self { $(Self::$variant(rule) => rule.tags()),* }
             }
             /// See [`Behaviour`].
             #[inline]

@@ -10,6 +10,7 @@ use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
 use crate::schema::branches::{Able, Branches};
 use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::discriminator::Tags;
 use crate::schema::draft::Draft;
 use crate::schema::tables::Tables;
 
@@ -67,6 +68,10 @@ impl Behaviour for OneOf {
 
     fn alternatives(&self) -> Option<&[NodeId]> {
         Some(&self.branches.nodes)
+    }
+
+    fn tags(&self) -> Option<&Tags> {
+        self.branches.tags.as_deref()
     }
 
     fn sole(&self, kind: Kind) -> Option<NodeId> {

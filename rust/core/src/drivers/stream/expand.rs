@@ -93,6 +93,11 @@ impl Run {
                     }
                 }
             }
+            Part::Any(check) | Part::One(check)
+                if bits == kinds::OBJECT && x.facts.choice(check).is_some() =>
+            {
+                self.push(Part::Later(check), cell, Via::Here, 0, false);
+            }
             Part::Any(check) | Part::One(check) => {
                 let rule = &x.plan.checks[check as usize];
                 if let Early::Any(branches) | Early::One(branches) = rule.rule.early() {
@@ -127,7 +132,18 @@ impl Run {
                     self.pass(x, cell, at);
                 }
             }
-            Part::Unique(_) | Part::Names(_) | Part::Needs(_) | Part::Whole(_) => {}
+            Part::Tag(_) if bits != kinds::STRING => {
+                self.tag_of_another_kind(x, cell, at);
+                if let Part::Node(id) = self.cells[cell as usize].part {
+                    self.expand_node(x, cell, id, bits, at);
+                }
+            }
+            Part::Later(_)
+            | Part::Tag(_)
+            | Part::Unique(_)
+            | Part::Names(_)
+            | Part::Needs(_)
+            | Part::Whole(_) => {}
         }
     }
 

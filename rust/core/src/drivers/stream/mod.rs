@@ -7,6 +7,7 @@
 mod candidates;
 mod capture;
 mod cell;
+mod choice;
 mod expand;
 mod facts;
 mod follower;
@@ -84,6 +85,8 @@ struct Frame {
     judges_names: bool,
     /// One of its cells waits for the present member's value alone.
     settles: bool,
+    /// A choice between branches waits for its first member.
+    waits: bool,
     /// Its names, where a cell must see them again.
     names: Option<HashSet<Box<str>>>,
 }
@@ -217,6 +220,7 @@ impl Run {
             room: if is_object { self.room(x) } else { usize::MAX },
             judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
             settles: false,
+            waits: is_object && here.iter().any(|cell| matches!(cell.part, Part::Later(_))),
             names: (is_object && self.wants_names(x)).then(HashSet::new),
         };
         self.frames.push(frame);
@@ -224,6 +228,7 @@ impl Run {
     }
 
     fn container_end(&mut self, x: Context<'_>, at: usize) {
+        self.first_member(x, None);
         let Some(frame) = self.frames.last() else { return };
         let (start, end, count, is_object, uniques) =
             (frame.start, frame.end, frame.count, frame.is_object, frame.uniques);

@@ -120,9 +120,13 @@ impl Run {
                     above.good = 1;
                     None
                 }
-                Part::Contains(_) | Part::Names(_) | Part::Unique(_) | Part::Needs(_) | Part::Whole(_) => {
-                    None
-                }
+                Part::Later(_)
+                | Part::Tag(_)
+                | Part::Contains(_)
+                | Part::Names(_)
+                | Part::Unique(_)
+                | Part::Needs(_)
+                | Part::Whole(_) => None,
             };
             let Some((status, fault)) = outcome else { return };
             above.status = status;
