@@ -32,6 +32,12 @@ def branch(rng: random.Random, tags: list[str]) -> dict[str, Any]:
 def choice(rng: random.Random) -> list[dict[str, Any]]:
     tags = rng.sample(TAGS, 8)
     branches = [branch(rng, [tags.pop() for _ in range(rng.choice([1, 1, 2]))]) for _ in range(rng.randrange(2, 5))]
+    # Members about which all branches agree, or nearly so.
+    for name in ("n", "m", "id"):
+        asked = rng.choice([{"type": "integer"}, {"type": "string", "maxLength": 0}, {"type": ["string", "null"]}, {}])
+        for each in branches:
+            if rng.random() < 0.9:
+                each["properties"][name] = asked
     return [*branches, {"type": "string"}] if rng.random() < 0.2 else branches
 
 
@@ -45,8 +51,8 @@ def value(rng: random.Random) -> str:
     kind = written(rng, rng.choice([*TAGS, "nope", "c"])) if rng.random() < 0.8 else "1"
     members = [f'"kind": {kind}'] if rng.random() < 0.9 else []
     values = ["1", '"q"', "null", "[1]", "{}"]
-    members += [f'"{name}": {rng.choice(values)}' for name in ("n", "m", "kin", "z") if rng.random() < 0.3]
-    if rng.random() < 0.3:
+    members += [f'"{name}": {rng.choice(values)}' for name in ("n", "m", "id", "z") if rng.random() < 0.3]
+    if rng.random() < 0.6:
         rng.shuffle(members)
     return "{" + ", ".join(members) + "}"
 
@@ -84,7 +90,7 @@ MANY = 5_000
 CLOSED = [
     {
         "type": "object",
-        "properties": {"kind": {"const": f"k{at}"}, f"only{at}": {"type": "integer"}},
+        "properties": {"id": {"type": "integer"}, "kind": {"const": f"k{at}"}, f"only{at}": {"type": "integer"}},
         "required": ["kind"],
         "additionalProperties": False,
     }
@@ -124,3 +130,26 @@ def test_choice_without_its_constant_is_decided_at_the_closing_brace():
         stream = validator.stream()
         states = [stream.push(character) for character in text]
         assert states.index("rejected") == offset, text
+
+
+def test_choice_waits_while_all_branches_agree():
+    validator = Validator({"items": {"oneOf": CLOSED[:1_000]}})
+    stream = validator.stream()
+    assert stream.push('[{"id": 1, ') == "open"
+    assert len(stream.live_branches("/0")) == 1_000
+    assert stream.push('"kind": "k7", "only') == "open"
+    assert stream.live_branches("/0") == ("/items/oneOf/7",)
+    assert stream.push('8"') == "rejected"
+    assert [(i.pointer, i.schema_path) for i in stream.issues] == [("/0", "/items/oneOf")]
+
+    last = 999
+    for text, pointer, schema_path in [
+        ('[{"id": "', "/0/id", f"/items/oneOf/{last}/properties/id/type"),
+        ('[{"id": 1, "kind": "k1", "only1": "', "/0/only1", "/items/oneOf/1/properties/only1/type"),
+        ('[{"id": 1, "kind": "kn', "/0/kind", f"/items/oneOf/{last}/properties/kind/const"),
+        ('[{"id": 1, "i', "/0", "/items/oneOf"),
+    ]:
+        stream = validator.stream()
+        states = [stream.push(character) for character in text]
+        assert states.index("rejected") == len(text) - 1, text
+        assert [(issue.pointer, issue.schema_path) for issue in stream.issues] == [(pointer, schema_path)]

@@ -1,6 +1,7 @@
 //! A value begins: the cells of its schemas, and of all schemas that they apply to it in place.
 
 use super::cell::{Cell, Fault, NOBODY, Part, Status, Via};
+use super::choice::Choice;
 use super::facts::Literal;
 use super::{Context, MOST_CELLS, MOST_HERE, Next, Run};
 use crate::drivers::check::Checker;
@@ -96,7 +97,9 @@ impl Run {
             Part::Any(check) | Part::One(check)
                 if bits == kinds::OBJECT && x.facts.choice(check).is_some() =>
             {
-                self.push(Part::Later(check), cell, Via::Here, 0, false);
+                let last = x.facts.choice(check).map_or(0, Choice::last_of_all);
+                let via = Via::Branch(x.plan.checks[check as usize].keyword, last);
+                self.push(Part::Later(check), cell, via, 0, false);
             }
             Part::Any(check) | Part::One(check) => {
                 let rule = &x.plan.checks[check as usize];

@@ -245,7 +245,7 @@ impl Run {
 
     /// The name is whole; its closing quote stands at `at`.
     pub(super) fn name_end(&mut self, x: Context<'_>, name: &str, at: usize) -> Option<bool> {
-        self.first_member(x, Some(name));
+        self.name_settles_choices(x, Some(name));
         let frame = self.frames.last_mut()?;
         let mut repeats = None;
         frame.settles = false;
@@ -280,9 +280,8 @@ impl Run {
                         Err(_) => self.fail(x, index, Fault::Literal, at),
                     }
                 }
-                // Those that waited for another name wait no more.
                 Part::Later(check) => {
-                    self.next.push(Next { part: Part::Tag(check), parent: index, via: Via::Here });
+                    self.member_of_choice(x, index, check, name);
                     repeats = repeats.or(Some(false));
                 }
                 Part::Row(check, row) => {

@@ -17,6 +17,7 @@ mod members;
 mod report;
 mod settle;
 mod text;
+mod waiting;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::RandomState;
@@ -85,8 +86,9 @@ struct Frame {
     judges_names: bool,
     /// One of its cells waits for the present member's value alone.
     settles: bool,
-    /// A choice between branches waits for its first member.
+    /// A choice between branches waits for a member; the names that came meanwhile.
     waits: bool,
+    came: Vec<Box<str>>,
     /// Its names, where a cell must see them again.
     names: Option<HashSet<Box<str>>>,
 }
@@ -221,6 +223,7 @@ impl Run {
             judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
             settles: false,
             waits: is_object && here.iter().any(|cell| matches!(cell.part, Part::Later(_))),
+            came: Vec::new(),
             names: (is_object && self.wants_names(x)).then(HashSet::new),
         };
         self.frames.push(frame);
@@ -228,7 +231,7 @@ impl Run {
     }
 
     fn container_end(&mut self, x: Context<'_>, at: usize) {
-        self.first_member(x, None);
+        self.name_settles_choices(x, None);
         let Some(frame) = self.frames.last() else { return };
         let (start, end, count, is_object, uniques) =
             (frame.start, frame.end, frame.count, frame.is_object, frame.uniques);

@@ -40,7 +40,7 @@ impl Run {
         let mut at = cell;
         while at != NOBODY {
             let this = &self.cells[at as usize];
-            if let Part::Node(id) = this.part
+            if let Some(id) = Self::node_of(x, this.part)
                 && x.plan.place_of(id).is_some()
             {
                 steps.push(SchemaStep::Target(id));
@@ -315,7 +315,9 @@ impl Run {
         for index in range {
             let Some(cell) = self.cells.get(index as usize) else { break };
             let Some(parent) = self.cells.get(cell.parent as usize) else { continue };
-            if let Part::Later(check) = cell.part {
+            if let Part::Later(check) = cell.part
+                && cell.looks()
+            {
                 for branch in
                     x.facts.choice(check).map(|choice| self.branches_left(choice, index)).unwrap_or_default()
                 {
