@@ -21,15 +21,17 @@ def measure(runs: int, *, quick: bool, extra: list[str]) -> dict[str, Any]:
     seconds: dict[Key, float] = {}
     slopes: dict[str, float] = {}
     anchors: dict[str, float] = {}
-    # All peers stand beside the first form: they do not change with ours. Then ours alone, in more rounds: most cells
-    # take less than a millisecond, of which the first round shows how cold the machine was.
+    # All peers stand once beside the first form: they take minutes, and do not change with ours. Then ours alone, in
+    # more rounds: most cells take less than a millisecond, of which the first round shows how cold the machine was.
     alone = ["--peers", "append_only", "--repeat", "15"]
     for form, peers in [(FORMS[0], extra), *((form, alone) for form in FORMS)]:
         arguments = ["--product", f"stream_adapter:{form}", *sizes, *peers]
         # Beside the adapters what the caller put there: a build that is not installed.
         paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
         environment = {"PYTHONPATH": os.pathsep.join([*paths, str(harness.PEERS)])}
-        for outcome in harness.run("bench_streaming.py", arguments, "--json", runs, environment):
+        for outcome in harness.run(
+            "bench_streaming.py", arguments, "--json", 1 if peers is extra else runs, environment
+        ):
             for row in outcome["results"]:
                 name = f"product {form}" if row["peer"] == "product" else row["peer"]
                 key = f"{name}/{row['shape']}/{row['delta']}/{row['size']}"
@@ -54,7 +56,7 @@ def cells(measured: dict[str, Any]) -> dict[str, dict[str, float]]:
     seconds = measured["seconds"]
     found: dict[str, dict[str, float]] = {}
     for key, time in sorted(seconds.items()):
-        name, shape, delta, size = key.split("/")
+        name, shape, delta, size = key.rsplit("/", 3)
         bound = _bound(measured, shape, int(delta), int(size))
         if not name.startswith("product ") or bound is None:
             continue
@@ -103,7 +105,7 @@ def report(measured: dict[str, Any], *, record: bool) -> None:
     """Print the 100 KB table and the promises; store and plot them when asked to."""
     for shape in ("file", "records"):
         print(f"\n{shape}, 100 KB in 16-character deltas, seconds")
-        rows = {k.split("/")[0]: v for k, v in measured["seconds"].items() if k.endswith(f"/{shape}/16/100000")}
+        rows = {k.rsplit("/", 3)[0]: v for k, v in measured["seconds"].items() if k.endswith(f"/{shape}/16/100000")}
         for name in sorted(rows, key=lambda name: rows[name]):
             print(f"   {name:36} {rows[name]:12.6f}")
         bound = _bound(measured, shape, 16, 100_000)
@@ -126,7 +128,7 @@ def _plot(measured: dict[str, Any]) -> None:
     for shape in ("file", "records"):
         lines: dict[str, list[tuple[float, float]]] = {}
         for key, value in measured["seconds"].items():
-            name, kind, delta, size = key.split("/")
+            name, kind, delta, size = key.rsplit("/", 3)
             if kind == shape and delta == "16":
                 lines.setdefault(name, []).append((float(size), value))
         panels.append((f"{shape}, 16-character deltas", lines))

@@ -153,3 +153,19 @@ def test_choice_waits_while_all_branches_agree():
         states = [stream.push(character) for character in text]
         assert states.index("rejected") == len(text) - 1, text
         assert [(issue.pointer, issue.schema_path) for issue in stream.issues] == [(pointer, schema_path)]
+
+
+@pytest.mark.parametrize("many", [10, 63, 64, 65, 200])
+def test_choice_waits_through_so_many_members_only(many: int):
+    branches = [{"properties": {"kind": {"const": kind}, "n": {"type": kind}}} for kind in ("integer", "string")]
+    validator = Validator({"oneOf": branches})
+    before = ", ".join(f'"x{at}": {at}' for at in range(many))
+    stream = validator.stream()
+    assert stream.push("{" + before + ', "kind": "int') == "open"
+    assert stream.live_branches() == ("/oneOf/0",)
+    assert stream.push('eger", "n": 1') == "open"
+    assert stream.push("}") == "complete"
+    assert stream.finish()["kind"] == "integer"
+    stream = validator.stream()
+    stream.push("{" + before + ', "x1": 1')
+    assert stream.issues[0].pointer == "/x1"

@@ -11,6 +11,9 @@ use super::choice::{Choice, branches};
 use super::{Context, MOST_CELLS, MOST_HERE, Next, Run};
 use crate::plan::{NONE, NodeId};
 
+/// Members that a choice waits through; then its branches are followed one by one.
+const MOST_WAITED: usize = 64;
+
 impl Run {
     /// A piece of a name, or one of the characters that must follow.
     #[inline]
@@ -34,7 +37,9 @@ impl Run {
             self.settle_choices(x, |choice, came| {
                 name.is_some_and(|name| {
                     let is_new = !came.iter().any(|known| **known == *name);
-                    is_new && (*choice.name == *name || choice.judged_alike(name).is_ok())
+                    is_new
+                        && came.len() < MOST_WAITED
+                        && (*choice.name == *name || choice.judged_alike(name).is_ok())
                 })
             });
         }
