@@ -11,9 +11,11 @@ the value, which `json.loads` makes of the text. Limit: 2.5 times the value plus
 import argparse
 import contextlib
 import ctypes
+import gc
 import json
 import multiprocessing
 import resource
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -130,19 +132,45 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def many(count: int) -> None:
-    """Streams one after another: what they leave behind."""
+def one_stream(at: int, validator: Validator, text: str) -> None:
+    """A stream with or without a schema; its changes read at every delta, at the end or never; finished or dropped."""
+    stream = validator.stream() if at & 1 else InputStream()
+    reads = at >> 1 & 3
+    for delta in deltas(text):
+        stream.push(delta)
+        if reads == 1:
+            stream.changes()
+    if reads == 2:
+        stream.changes()
+    if at >> 3 & 1:
+        with contextlib.suppress(ToolheadError):
+            stream.finish()
+        _ = stream.issues, stream.completed, stream.snapshot()
+
+
+def many(count: int) -> bool:
+    """Streams one after another: whether they leave nothing behind."""
     validator = Validator(SCHEMA)
-    texts = ['{"rows": [{"id": 1, "name": "a\\u00e9", "tags": []}]}', '{"content": "cut of', '{"content": 1}', "nope"]
+    row = '{"id": 1, "name": "a\\u00e9 and more", "tags": ["x", []]}'
+    texts = [
+        f'{{"rows": [{row}, {row}]}}',  # valid
+        '{"content": "cut of',  # cut off
+        '{"content": 1, "rows": [{"id": "x", "id": 2}]}',  # refused by the schema
+        f'{{"rows": [{row}, "so far and on \\q"]}}',  # a string that is taken out again
+        "nope",  # no JSON
+    ]
+    began = 0
+    print(f"{'streams':>10}{'bytes resident':>18}{'blocks allocated':>18}")
     for step in range(11):
         for at in range(count // 10 if step else count // 100):
-            stream = validator.stream() if at % 2 else InputStream()
-            for delta in deltas(texts[at % 4]):
-                stream.push(delta)
-            stream.changes()
-            with contextlib.suppress(ToolheadError):
-                stream.finish()
-        print(f"{step * count // 10:>9,} streams   {resident():>12,} bytes resident")
+            one_stream(at // len(texts), validator, texts[at % len(texts)])
+        gc.collect()
+        blocks = sys.getallocatedblocks()
+        began = began or blocks
+        print(f"{step * count // 10:>10,}{resident():>18,}{blocks:>18,}", flush=True)
+    holds = blocks - began < count // 1000
+    print(f"{'holds' if holds else 'MISSED'}: {blocks - began:,} blocks more after {count:,} streams")
+    return holds
 
 
 def main() -> None:
@@ -151,8 +179,7 @@ def main() -> None:
     parser.add_argument("--streams", type=int, help="open and drop that many streams instead")
     options = parser.parse_args()
     if options.streams:
-        many(options.streams)
-        return
+        sys.exit(not many(options.streams))
     print(f"{'shape':8}{'text':>12}{'way':>9}{'python: value':>15}{'peak':>13}{'':8}{'process: value':>15}{'peak':>13}")
     within = True
     for size in map(int, options.sizes.split(",")):

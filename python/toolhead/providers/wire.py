@@ -73,6 +73,9 @@ class TextWire:
                 self._offset += len(data)
                 yield whole
                 return
+        if b"\r" not in data:
+            yield from self._lines(data)
+            return
         start = 0
         for end, after in _line_ends(data):
             piece = data[start:end]
@@ -87,6 +90,31 @@ class TextWire:
             self._grow(len(data) - start)
             self._pieces.append(data[start:])
         self._after_cr = data[-1:] == b"\r"
+
+    def _lines(self, data: bytes) -> Iterator[Payload]:
+        """The same for bytes whose lines end with a line feed alone, as nearly all do: one look at each line."""
+        pieces, fields = self._pieces, self._data
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        for line in lines:
+            self._size += len(line)
+            if self._size > MAX_EVENT:
+                raise self._refused("is too long")
+            if pieces:
+                line = b"".join((*pieces, line))  # noqa: PLW2901 - the whole of it
+                pieces.clear()
+            if line[:6] == b"data: " and not self._first:
+                fields.append(line[6:])
+            elif line or self._first or len(fields) != 1 or fields[0][:1] != b"{":
+                yield from self._take(line)
+            else:
+                self._size = 0
+                yield self._decode(fields.pop())
+            self._offset += len(line) + 1
+            self._line += 1
+        if rest:
+            self._grow(len(rest))
+            pieces.append(rest)
 
     def close(self) -> Iterator[Payload]:
         """The payload that the end of the body completes, if it is whole."""
@@ -227,12 +255,6 @@ class FrameWire:
 
 def _line_ends(data: bytes) -> Iterator[tuple[int, int]]:
     """For each line end in `data`: where the line ends and where the next one starts (LF, CR LF or CR)."""
-    if b"\r" not in data:
-        end = data.find(b"\n")
-        while end >= 0:
-            yield end, end + 1
-            end = data.find(b"\n", end + 1)
-        return
     at = 0
     while True:
         feed, carriage = data.find(b"\n", at), data.find(b"\r", at)

@@ -10,4 +10,5 @@ pub(crate) mod new_dict;
 pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod read;
+pub(crate) mod record;
 pub(crate) mod value_type;

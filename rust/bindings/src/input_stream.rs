@@ -57,9 +57,13 @@ struct State {
 
 /// The arguments of one call while they arrive: text in, a live value out.
 ///
-/// The total cost is linear in the text whatever the deltas, and any cut of the text gives the same result. Nothing
-/// shown is taken back, but for a repeated key without a schema, whose last value wins. Text that is no JSON makes the
-/// state "rejected"; what came before it stays readable, and `finish()` says what was wrong and where.
+/// The total cost is linear in the text whatever the deltas, and any cut of the text gives the same result. Text that is
+/// no JSON makes the state "rejected"; what came before it stays readable, and `finish()` says what was wrong and where.
+///
+/// Nothing shown is taken back, with two exceptions. Of a repeated key without a schema the last value wins. And a string
+/// with an escape that JSON does not know (and that no repair keeps) is no part of the value from that byte on: the item
+/// is gone, or the member, whose key has the value of an earlier member of that name again; where the string is the whole
+/// value, nothing is left.
 ///
 /// One owner at a time: threads that push to one stream each get their deltas in whole, in an open order.
 ///
@@ -197,7 +201,9 @@ impl InputStream {
 
     /// What changed since the last call, oldest first; at the first call, since the beginning.
     ///
-    /// Replayed onto an empty root, the changes give the value. The pieces of a string are merged up to the call.
+    /// Replayed onto an empty root, the changes give the value. The pieces of a string are merged up to the call. A string
+    /// that has been told and is no part of the value any more is followed by one last "set" of its container as it is
+    /// without it, of the root to `MISSING` if there is none.
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.state()?.live.take_changes(py)
     }

@@ -27,7 +27,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::input_stream::{Change, InputStream, Missing};
+    use crate::input_stream::{InputStream, Missing};
     #[pymodule_export]
     use crate::issue::in_words;
     #[pymodule_export]
@@ -50,6 +50,7 @@ mod _core {
         crate::ffi::method::add::<crate::validator::IsValidJson>(py)?;
         module.add("ToolExecutionContext", crate::call_context::slots::type_object(py)?)?;
         module.add("Issue", crate::issue::type_object(py)?)?;
+        module.add("Change", crate::ffi::record::type_object::<crate::input_stream::Change>(py)?)?;
         module.add("MISSING", crate::input_stream::missing(py)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -214,6 +214,24 @@ def test_fault_inside_the_text_has_its_byte(text: str, offset: int):
     assert (end[3], end[4]) == (1, offset + 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"rows": "[1, \\"so\\\\q\\"]"}', {"rows": [1]}),  # an escape of the inner string
+        ('{"rows": "[1, \\"so\\q\\"]"}', {"rows": [1]}),  # of the outer one, in an inner string
+        ('{"rows": "[1, 2\\q"}', {"rows": [1]}),  # between values inside: the value they stand in stays
+        ('{"rows": " \\q[1]"}', {}),
+        ('{"rows": "so\\q"}', {}),
+    ],
+)
+def test_bad_escape_takes_out_the_string_that_is_open(text: str, shown: Any):
+    schema = {"type": ["object", "array"], "properties": {"rows": {"type": "array"}}}
+    state, value, _, _, end = only(schema, text)
+    assert state == "rejected"
+    assert value == shown
+    assert end[5].startswith("Invalid escape")
+
+
 def test_violation_inside_the_text_has_its_byte():
     text = '{"rows": "[{\\"id\\": 1}, {\\"id\\": \\"x\\"}, {}]"}'
     state, shown, issues, _, end = only(SCHEMA, text)

@@ -23,7 +23,11 @@ FAULTS = {
     "garbage behind": ('{"a": [1]} {"a": [2]}', 11, "Unexpected text after the value", False, {"a": [1]}),
     "garbage inside": ('{"note": "é", "a": [1, oops]}', 24, "Expected a value", False, {"note": "é", "a": [1]}),
     "garbage key": ('{"a": [], note: 1}', 10, "Expected a key", False, {"a": []}),
-    "bad escape": ('{"note": "so far\\q"}', 17, "Invalid escape", False, {"note": "so far"}),
+    "bad escape": ('{"note": "so far\\q"}', 17, "Invalid escape", False, {}),
+    "bad escape of an item": ('{"a": ["x", "so far\\u00g9"]}', 23, "Invalid escape", False, {"a": ["x"]}),
+    "bad escape of the whole": ('"so far\\q"', 8, "Invalid escape", False, MISSING),
+    "bad escape behind an equal name": ('{"n": 1, "n": "so\\q"}', 18, "Invalid escape", False, {"n": 1}),
+    "bad escape in a key": ('{"n": 1, "no\\te": 1, "\\q": 1}', 23, "Invalid escape", False, {"n": 1, "no\te": 1}),
     "truncated text": ('{"note": "so fa', 15, "Unexpected end of the text", True, {"note": "so fa"}),
     "truncated number": ('{"n": 12.', 9, "Unexpected end of the text", True, {}),
     "truncated escape": ('{"note": "so\\u00e', 17, "Unexpected end of the text", True, {"note": "so"}),
@@ -139,7 +143,7 @@ TOOL = create_tool(id="t", description="Takes", input_schema=SCHEMA, execute=exe
 
 @pytest.mark.parametrize("name", FAULTS)
 async def test_run_answers_a_fault_with_its_byte(name: str):
-    text, offset, message, cut_off, _ = FAULTS[name]
+    text, offset, message, cut_off, shown = FAULTS[name]
     pieces = [{"index": 0, "function": {"arguments": text[at : at + 3]}} for at in range(0, len(text), 3)]
     pieces[0] |= {"id": "c1", "function": {"name": "t", "arguments": text[:3]}}
     deltas = [{"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]} for piece in pieces]
@@ -154,6 +158,7 @@ async def test_run_answers_a_fault_with_its_byte(name: str):
     for chunks in told:
         results = [chunk for chunk in chunks if chunk.type in ("tool-result", "tool-error")]
         assert len(results) == 1
+        assert [chunk.value for chunk in chunks if chunk.type == "tool-call-delta"][-1] == shown
         answer = str(results[0].to_dict())
         if cut_off:
             assert "The arguments were cut off before they were complete" in answer

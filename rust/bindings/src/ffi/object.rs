@@ -167,7 +167,7 @@ impl FreeList {
 
     #[cfg(not(Py_GIL_DISABLED))]
     #[inline]
-    fn pop(&self, made: &Bound<'_, PyType>) -> Option<*mut PyObject> {
+    pub(super) fn pop(&self, made: &Bound<'_, PyType>) -> Option<*mut PyObject> {
         // SAFETY: the token behind `made` says that the GIL is held; the reference ends before anything else runs.
         let (len, kept) = unsafe { &mut *self.kept.get() };
         *len = len.checked_sub(1)?;
@@ -180,7 +180,7 @@ impl FreeList {
     /// Keeps an emptied, untracked object. Returns whether there was room.
     #[cfg(not(Py_GIL_DISABLED))]
     #[inline]
-    fn push(&self, object: *mut PyObject) -> bool {
+    pub(super) fn push(&self, object: *mut PyObject) -> bool {
         // SAFETY: called by the deallocator, with the GIL held.
         let (len, kept) = unsafe { &mut *self.kept.get() };
         if *len == ROOM {
@@ -192,12 +192,12 @@ impl FreeList {
     }
 
     #[cfg(Py_GIL_DISABLED)]
-    fn pop(&self, _: &Bound<'_, PyType>) -> Option<*mut PyObject> {
+    pub(super) fn pop(&self, _: &Bound<'_, PyType>) -> Option<*mut PyObject> {
         None
     }
 
     #[cfg(Py_GIL_DISABLED)]
-    fn push(&self, _: *mut PyObject) -> bool {
+    pub(super) fn push(&self, _: *mut PyObject) -> bool {
         false
     }
 }

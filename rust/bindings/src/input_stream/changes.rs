@@ -1,23 +1,19 @@
 //! What changed in the live value since somebody last asked, as small records that can be replayed.
 
+use std::ffi::CStr;
+
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyString, PyType};
 
 use super::missing;
 use super::place::Place;
 use crate::ffi::growing_str::GrowingStr;
+use crate::ffi::object::FreeList;
+use crate::ffi::record::{self, Attribute, Record};
 
-/// One change of a stream's value.
-///
-/// Attributes:
-///     path: keys and indices from the root, a tuple; empty for the root itself.
-///     op: "set", a value begins or is there; "append", a string grew; "close", a string, object or array is
-///         finished (numbers, booleans and null are when they are set).
-///     value: for "set" the value: an empty dict or list, new at each access, whose content follows, or a string as
-///         far as it had come; for "close" the finished value; MISSING for "append".
-///     text: the new text for "append", else None.
-#[pyclass(frozen, module = "toolhead._core", freelist = 64)]
+/// One change of a stream's value, as Python sees it.
 pub(crate) struct Change {
     place: Place,
     content: Content,
@@ -32,14 +28,58 @@ enum Content {
     Close(Py<PyAny>),
 }
 
-#[pymethods]
-impl Change {
-    #[getter]
-    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.place.path(py)
+impl Record for Change {
+    const NAME: &'static CStr = c"toolhead._core.Change";
+    const DOC: &'static CStr = c"One change of a stream's value.
+
+Attributes:
+    path: keys and indices from the root, a tuple; empty for the root itself.
+    op: \"set\", a value begins or is there; \"append\", a string grew; \"close\", a string, object or array is
+        finished (numbers, booleans and null are when they are set).
+    value: for \"set\" the value: an empty dict or list, new at each access, whose content follows, or a string as
+        far as it had come; what is left of a container, or MISSING for the root, after an escape that JSON does not
+        know in a string shown before; for \"close\" the finished value; MISSING for \"append\".
+    text: the new text for \"append\", else None.";
+    const ATTRIBUTES: &'static [Attribute<Self>] = &[
+        (c"path", |change, py| change.place.path(py).map(Bound::into_any)),
+        (c"op", |change, py| Ok(change.op(py).clone().into_any())),
+        (c"value", Self::value),
+        (c"text", |change, py| {
+            Ok(change.text(py).map_or_else(|| py.None().into_bound(py), |text| text.clone().into_any()))
+        }),
+    ];
+
+    fn free_list() -> &'static FreeList {
+        static LIST: FreeList = FreeList::new();
+        &LIST
     }
 
-    #[getter]
+    fn type_cell() -> &'static PyOnceLock<Py<PyType>> {
+        static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        &TYPE
+    }
+
+    fn repr<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let (op, path) = (self.op(py).repr()?, self.place.path(py)?.repr()?);
+        let (name, content) = match self.text(py) {
+            Some(text) => ("text", text.repr()?),
+            None => ("value", self.value(py)?.repr()?),
+        };
+        Ok(PyString::new(py, &format!("Change(op={op}, path={path}, {name}={content})")))
+    }
+
+    #[inline]
+    fn drop_ref(self, py: Python<'_>) {
+        self.place.drop_ref(py);
+        match self.content {
+            Content::BeginObject | Content::BeginArray => {}
+            Content::Set(value) | Content::Close(value) => value.drop_ref(py),
+            Content::Append(text) => text.drop_ref(py),
+        }
+    }
+}
+
+impl Change {
     fn op<'py>(&self, py: Python<'py>) -> &'py Bound<'py, PyString> {
         match self.content {
             Content::BeginObject | Content::BeginArray | Content::Set(_) => intern!(py, "set"),
@@ -48,7 +88,6 @@ impl Change {
         }
     }
 
-    #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.content {
             Content::BeginObject => Ok(PyDict::new(py).into_any()),
@@ -58,21 +97,11 @@ impl Change {
         }
     }
 
-    #[getter]
-    fn text<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyString>> {
+    fn text<'a, 'py>(&'a self, py: Python<'py>) -> Option<&'a Bound<'py, PyString>> {
         match &self.content {
             Content::Append(text) => Some(text.bind(py)),
             _ => None,
         }
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (op, path) = (self.op(py).repr()?, self.path(py)?.repr()?);
-        let (name, content) = match self.text(py) {
-            Some(text) => ("text", text.repr()?),
-            None => ("value", self.value(py)?.repr()?),
-        };
-        Ok(format!("Change(op={op}, path={path}, {name}={content})"))
     }
 }
 
@@ -88,7 +117,7 @@ struct OpenText {
 /// Changes not yet asked for.
 #[derive(Default)]
 pub(super) struct Changes {
-    pending: Vec<Py<Change>>,
+    pending: Vec<Py<PyAny>>,
     open_text: Option<OpenText>,
 }
 
@@ -156,6 +185,15 @@ impl Changes {
         self.close(open.place, text.clone().into_any())
     }
 
+    /// The string that grew is none; without it the value at this place is `rest`. Nobody knows of a string whose "set" has
+    /// not been written down.
+    pub(super) fn drop_text(&mut self, place: Place, rest: Bound<'_, PyAny>) -> PyResult<()> {
+        match self.open_text.take() {
+            Some(OpenText { begun: true, .. }) => self.set(place, rest),
+            _ => Ok(()),
+        }
+    }
+
     /// Hands the changes out, oldest first.
     pub(super) fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.pending.drain(..))
@@ -163,7 +201,7 @@ impl Changes {
 
     #[inline]
     fn add(&mut self, py: Python<'_>, place: Place, content: Content) -> PyResult<()> {
-        self.pending.push(Py::new(py, Change { place, content })?);
+        self.pending.push(record::create(py, Change { place, content })?.unbind());
         Ok(())
     }
 }

@@ -169,6 +169,9 @@ impl Sink for Judged<'_, '_> {
         self.follower.string(text, &from);
         self.builder.string(text, from)
     }
+    fn string_dropped(&mut self) -> PyResult<()> {
+        self.builder.string_dropped()
+    }
     #[inline]
     fn number(&mut self, number: Number<'_>, end: usize) -> PyResult<()> {
         self.follower.number(number, end);

@@ -13,7 +13,9 @@ use toolhead_core::json::sink::{Literal, Sink};
 
 use super::by_path::ByPath;
 use super::changes::Changes;
+use super::missing;
 use super::place::Place;
+use super::snapshot::snapshot;
 use super::strings::Strings;
 use super::walk::{Visit, walk};
 use crate::ffi::growing_str::{self, GrowingStr};
@@ -67,6 +69,8 @@ pub(super) struct Live {
     pub(super) frames: Vec<Frame>,
     /// The string that is growing.
     pub(super) tip: Option<GrowingStr>,
+    /// What stood under the same key before it.
+    former: Option<Py<PyAny>>,
     /// What the present push adds to it: escapes cut text into small pieces, which are appended together.
     fresh: String,
     /// What is open when values arrive at paths.
@@ -215,10 +219,60 @@ impl Live {
                 array.bind(py).append(value)?;
                 *count += 1;
             }
-            Some(_) => return Err(PyRuntimeError::new_err("a member has no key")),
+            Some(_) => return Err(without_key()),
         }
         Ok(())
     }
+
+    /// The string that grows is none: it is taken out, and what its key had before is back.
+    #[cold]
+    fn drop_text(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.tip.take().is_none() {
+            return Ok(());
+        }
+        self.fresh.clear();
+        let former = self.former.take();
+        take_out(py, &mut self.frames, &mut self.root, former)?;
+        let Some(changes) = &mut self.changes else { return Ok(()) };
+        let (path, rest) = match self.frames.last() {
+            Some(Frame { path: Some(path), container, .. }) => {
+                (path.clone_ref(py), snapshot(container.as_any().bind(py))?)
+            }
+            _ => (PyTuple::empty(py).unbind(), missing(py)?.into_any()),
+        };
+        changes.drop_text(Place::Path(path), rest)
+    }
+}
+
+/// Takes the newest value out again; `former` stood in its place before.
+#[cold]
+fn take_out(
+    py: Python<'_>,
+    frames: &mut [Frame],
+    root: &mut Option<Py<PyAny>>,
+    former: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    match frames.last_mut() {
+        None => *root = None,
+        Some(Frame { container: Container::Object(object), key: Some(key), .. }) => match former {
+            Some(former) => object.bind(py).set_item(&*key, former)?,
+            None => object.bind(py).del_item(&*key).map_err(|_| changed_by_reader())?,
+        },
+        Some(Frame { container: Container::Object(_), .. }) => return Err(without_key()),
+        Some(Frame { container: Container::Array(array), count, .. }) => {
+            *count -= 1;
+            array.bind(py).del_item(*count).map_err(|_| changed_by_reader())?;
+        }
+    }
+    Ok(())
+}
+
+fn without_key() -> PyErr {
+    PyRuntimeError::new_err("a member has no key")
+}
+
+fn changed_by_reader() -> PyErr {
+    PyRuntimeError::new_err("the live value of the stream was changed by its reader: use snapshot()")
 }
 
 /// Puts the newest value again, as another object.
@@ -229,15 +283,9 @@ fn put_again(frames: &[Frame], root: &mut Option<Py<PyAny>>, value: &Bound<'_, P
         Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
             object.bind(py).set_item(key, value)?;
         }
-        Some(Frame { container: Container::Object(_), .. }) => {
-            return Err(PyRuntimeError::new_err("a member has no key"));
-        }
+        Some(Frame { container: Container::Object(_), .. }) => return Err(without_key()),
         Some(Frame { container: Container::Array(array), count, .. }) => {
-            array.bind(py).set_item(*count - 1, value).map_err(|_| {
-                PyRuntimeError::new_err(
-                    "the live value of the stream was changed by its reader: use snapshot()",
-                )
-            })?;
+            array.bind(py).set_item(*count - 1, value).map_err(|_| changed_by_reader())?;
         }
     }
     Ok(())
@@ -311,6 +359,12 @@ impl Sink for Builder<'_, '_> {
 
     fn string_begin(&mut self) -> PyResult<()> {
         let tip = GrowingStr::new(self.py)?;
+        self.live.former = match self.live.frames.last() {
+            Some(Frame { container: Container::Object(object), key: Some(key), .. }) => {
+                object.bind(self.py).get_item(key)?.map(Bound::unbind)
+            }
+            _ => None,
+        };
         self.live.put(tip.text(self.py).as_any())?;
         self.live.tip = Some(tip);
         self.live.note(self.py, |changes, place| {
@@ -346,6 +400,7 @@ impl Sink for Builder<'_, '_> {
             self.live.settle_text(self.py)?;
         }
         let Some(tip) = self.live.tip.take() else { return Ok(()) };
+        self.live.former = None;
         if let Some(changes) = &mut self.live.changes {
             changes.catch_up_begun(self.py, &tip)?;
         }
@@ -355,6 +410,10 @@ impl Sink for Builder<'_, '_> {
             Some(changes) => changes.end_text(&text),
             None => Ok(()),
         }
+    }
+
+    fn string_dropped(&mut self) -> PyResult<()> {
+        self.live.drop_text(self.py)
     }
 
     #[inline]

@@ -26,6 +26,18 @@ impl Place {
     }
 
     #[inline]
+    pub(super) fn drop_ref(self, py: Python<'_>) {
+        match self {
+            Self::Path(path) => path.drop_ref(py),
+            Self::Member(parent, key) => {
+                parent.drop_ref(py);
+                key.drop_ref(py);
+            }
+            Self::Item(parent, _) => parent.drop_ref(py),
+        }
+    }
+
+    #[inline]
     pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
         match self {
             Self::Path(path) => Self::Path(path.clone_ref(py)),

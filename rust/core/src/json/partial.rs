@@ -297,6 +297,9 @@ impl Tokenizer {
         }
         self.piece_line_start = 0;
         let run = self.run(text, sink);
+        if matches!(run, Err(Halt::Bad(FaultKind::BadEscape, _))) && self.open() == Open::String {
+            sink.string_dropped().map_err(Refusal::Stop)?;
+        }
         self.settle(run, text.as_bytes())?;
         self.wide += scan::continuation_bytes(&text.as_bytes()[self.piece_line_start..]);
         self.offset += text.len();

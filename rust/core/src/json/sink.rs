@@ -56,7 +56,8 @@ impl Literal {
 /// Receives the events of one text in document order.
 ///
 /// Every value is one of: `object_begin`, (`key`, value)*, `object_end`; `array_begin`, value*, `array_end`;
-/// `string_begin`, `string_text`*, `string_end`; `number`; `literal`. What a method returns as `Err` stops the
+/// `string_begin`, `string_text`*, `string_end`; `number`; `literal`. Only `string_dropped` comes after the last of them,
+/// where the text turns out to be none. What a method returns as `Err` stops the
 /// tokenizer for good: it must not be used after that.
 #[allow(clippy::missing_errors_doc, reason = "one rule for all methods, stated above")]
 pub trait Sink {
@@ -130,6 +131,11 @@ pub trait Sink {
         self.string_begin()?;
         self.string_text(text, from)?;
         self.string_end(end)
+    }
+    /// The string at hand, if there is one, will not be: it has an escape that JSON does not know.
+    #[inline]
+    fn string_dropped(&mut self) -> Result<(), Self::Stop> {
+        Ok(())
     }
     /// A number ended before `end`.
     fn number(&mut self, number: Number<'_>, end: usize) -> Result<(), Self::Stop>;

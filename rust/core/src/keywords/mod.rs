@@ -279,6 +279,10 @@ pub trait Behaviour {
     fn alternatives(&self) -> Option<&[NodeId]> {
         self.branches().map(|branches| &*branches.nodes)
     }
+    /// The member whose constant tells which of its branches is meant.
+    fn tags(&self) -> Option<&crate::schema::discriminator::Tags> {
+        self.branches().and_then(|branches| branches.tags.as_deref())
+    }
     /// The one schema that a value of this kind must satisfy, where that is all the keyword asks.
     #[inline]
     fn sole(&self, kind: crate::instance::Kind) -> Option<NodeId> {
@@ -345,6 +349,10 @@ macro_rules! rules {
             /// See [`Behaviour`].
             pub fn alternatives(&self) -> Option<&[NodeId]> {
                 match self { $(Self::$variant(rule) => rule.alternatives()),* }
+            }
+            /// See [`Behaviour`].
+            pub fn tags(&self) -> Option<&crate::schema::discriminator::Tags> {
+                match self { $(Self::$variant(rule) => rule.tags()),* }
             }
             /// See [`Behaviour`].
             #[inline]

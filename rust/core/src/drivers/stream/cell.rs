@@ -28,6 +28,10 @@ pub(super) enum Part {
     Values(u32),
     Any(u32),
     One(u32),
+    /// All branches of one of these two, before a member tells which is meant.
+    Later(u32),
+    /// The constant that tells.
+    Tag(u32),
     Not(u32),
     If(u32),
     Contains(u32),

@@ -1,6 +1,7 @@
 //! A value begins: the cells of its schemas, and of all schemas that they apply to it in place.
 
 use super::cell::{Cell, Fault, NOBODY, Part, Status, Via};
+use super::choice::Choice;
 use super::facts::Literal;
 use super::{Context, MOST_CELLS, MOST_HERE, Next, Run};
 use crate::drivers::check::Checker;
@@ -93,6 +94,13 @@ impl Run {
                     }
                 }
             }
+            Part::Any(check) | Part::One(check)
+                if bits == kinds::OBJECT && x.facts.choice(check).is_some() =>
+            {
+                let last = x.facts.choice(check).map_or(0, Choice::last_of_all);
+                let via = Via::Branch(x.plan.checks[check as usize].keyword, last);
+                self.push(Part::Later(check), cell, via, 0, false);
+            }
             Part::Any(check) | Part::One(check) => {
                 let rule = &x.plan.checks[check as usize];
                 if let Early::Any(branches) | Early::One(branches) = rule.rule.early() {
@@ -127,7 +135,18 @@ impl Run {
                     self.pass(x, cell, at);
                 }
             }
-            Part::Unique(_) | Part::Names(_) | Part::Needs(_) | Part::Whole(_) => {}
+            Part::Tag(_) if bits != kinds::STRING => {
+                self.tag_of_another_kind(x, cell, at);
+                if let Part::Node(id) = self.cells[cell as usize].part {
+                    self.expand_node(x, cell, id, bits, at);
+                }
+            }
+            Part::Later(_)
+            | Part::Tag(_)
+            | Part::Unique(_)
+            | Part::Names(_)
+            | Part::Needs(_)
+            | Part::Whole(_) => {}
         }
     }
 

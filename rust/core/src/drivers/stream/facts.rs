@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::choice::Choice;
 use crate::instance::{Instance, Kind};
 use crate::keywords::Early;
 use crate::plan::{FALSE, NONE, NodeId, ObjectRule, Plan, Property};
@@ -54,12 +55,20 @@ pub struct Facts {
     pub(super) sets: Box<[Box<[u32]>]>,
     /// By position of the rule in [`Plan::objects`].
     pub(super) members: Box<[Members]>,
+    /// By position of the check.
+    choices: Box<[Option<Choice>]>,
 }
 
 impl Facts {
     pub(super) fn of(plan: &Plan) -> Self {
         let sets = plan.sets.iter().map(|set| sorted(set.members.len(), |at| &*set.members[at].0)).collect();
-        let mut facts = Self { literals: Vec::new(), allowed: HashMap::new(), sets, members: Box::default() };
+        let mut facts = Self {
+            literals: Vec::new(),
+            allowed: HashMap::new(),
+            sets,
+            members: Box::default(),
+            choices: Box::default(),
+        };
         for (at, check) in (0..).zip(&plan.checks) {
             let Early::Literals(values) = check.rule.early() else { continue };
             let mut allowed = Allowed::default();
@@ -102,7 +111,14 @@ impl Facts {
                 }
             })
             .collect();
+        facts.choices = plan.checks.iter().map(|check| Choice::of(plan, &facts.members, check)).collect();
         facts
+    }
+
+    /// The choice of a check whose branches can wait for a constant.
+    #[inline]
+    pub(super) fn choice(&self, check: u32) -> Option<&Choice> {
+        self.choices.get(check as usize)?.as_ref()
     }
 
     fn flatten(&mut self, value: &Value) -> u32 {

@@ -123,6 +123,7 @@ impl<H: Holds> Follower<H> {
     pub fn escape_narrowed(&mut self, characters: &RangeInclusive<u32>, at: usize) {
         with!(self, x);
         if !self.run.in_string && self.run.frames.last().is_some_and(|frame| frame.narrows) {
+            self.run.name_narrows_choices(x, "", Some(characters));
             if !self.run.in_key {
                 self.run.begin_name(x, at);
             }
@@ -139,6 +140,7 @@ impl<H: Holds> Follower<H> {
             return;
         }
         with!(self, x);
+        self.run.name_narrows_choices(x, piece, None);
         if !self.run.in_key {
             self.run.begin_name(x, from.start);
         }

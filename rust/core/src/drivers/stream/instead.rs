@@ -34,6 +34,7 @@ impl Run {
             let kinds = match *part {
                 Part::Node(id) => kinds_of(x, id, &mut MOST_SCHEMAS.clone()),
                 Part::Literal(id) => kinds_of_literal(x, id),
+                Part::Tag(_) => kinds::STRING,
                 _ => kinds::ANY,
             };
             if kinds & kind == 0 && self.falls(*parent, &mut fallen) {
@@ -50,7 +51,7 @@ impl Run {
             match cell.part {
                 Part::Node(_) | Part::Literal(_) if cell.told => return true,
                 Part::Node(_) | Part::Literal(_) if fallen.contains(&parent) => return false,
-                Part::Node(_) | Part::Literal(_) => {}
+                Part::Node(_) | Part::Literal(_) | Part::Later(_) => {}
                 Part::Any(_) | Part::Values(_) | Part::One(_)
                     if cell.status == Status::Open && cell.good == 0 =>
                 {

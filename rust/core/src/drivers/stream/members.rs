@@ -44,6 +44,7 @@ impl Run {
     pub(super) fn narrows(&self, x: Context<'_>) -> bool {
         self.cells[self.value_start..].iter().any(|cell| match cell.part {
             Part::Names(_) => true,
+            Part::Later(check) => x.facts.choice(check).is_some_and(|choice| choice.narrows),
             Part::Literal(_) => cell.status == Status::Open,
             _ => rule_of(x, cell).is_some_and(|(rule, _)| rule.additional == FALSE || rule.max != usize::MAX),
         })
@@ -56,6 +57,7 @@ impl Run {
                 Literal::Object(members) => Some(members.len()),
                 _ => None,
             },
+            Part::Later(check) => x.facts.choice(check).map(|choice| choice.room),
             _ => rule_of(x, cell).map(|(_, at)| x.facts.members[at as usize].most),
         });
         rooms.min().unwrap_or(usize::MAX)
@@ -243,6 +245,7 @@ impl Run {
 
     /// The name is whole; its closing quote stands at `at`.
     pub(super) fn name_end(&mut self, x: Context<'_>, name: &str, at: usize) -> Option<bool> {
+        self.name_settles_choices(x, Some(name));
         let frame = self.frames.last_mut()?;
         let mut repeats = None;
         frame.settles = false;
@@ -277,6 +280,10 @@ impl Run {
                         Err(_) => self.fail(x, index, Fault::Literal, at),
                     }
                 }
+                Part::Later(check) => {
+                    self.member_of_choice(x, index, check, name);
+                    repeats = repeats.or(Some(false));
+                }
                 Part::Row(check, row) => {
                     if let Early::Rows(rows) = x.plan.checks[check as usize].rule.early()
                         && *rows[row as usize].0 == *name
@@ -292,7 +299,7 @@ impl Run {
 
     /// Answers whether the name came before, where the schema mentions it.
     #[inline]
-    fn member_of_node(
+    pub(super) fn member_of_node(
         &mut self,
         x: Context<'_>,
         index: u32,

@@ -7,6 +7,7 @@
 mod candidates;
 mod capture;
 mod cell;
+mod choice;
 mod expand;
 mod facts;
 mod follower;
@@ -16,6 +17,7 @@ mod members;
 mod report;
 mod settle;
 mod text;
+mod waiting;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::RandomState;
@@ -84,6 +86,9 @@ struct Frame {
     judges_names: bool,
     /// One of its cells waits for the present member's value alone.
     settles: bool,
+    /// A choice between branches waits for a member; the names that came meanwhile.
+    waits: bool,
+    came: Vec<Box<str>>,
     /// Its names, where a cell must see them again.
     names: Option<HashSet<Box<str>>>,
 }
@@ -217,6 +222,8 @@ impl Run {
             room: if is_object { self.room(x) } else { usize::MAX },
             judges_names: here.iter().any(|cell| matches!(cell.part, Part::Names(_))),
             settles: false,
+            waits: is_object && here.iter().any(|cell| matches!(cell.part, Part::Later(_))),
+            came: Vec::new(),
             names: (is_object && self.wants_names(x)).then(HashSet::new),
         };
         self.frames.push(frame);
@@ -224,6 +231,7 @@ impl Run {
     }
 
     fn container_end(&mut self, x: Context<'_>, at: usize) {
+        self.name_settles_choices(x, None);
         let Some(frame) = self.frames.last() else { return };
         let (start, end, count, is_object, uniques) =
             (frame.start, frame.end, frame.count, frame.is_object, frame.uniques);

@@ -40,7 +40,7 @@ impl Run {
         let mut at = cell;
         while at != NOBODY {
             let this = &self.cells[at as usize];
-            if let Part::Node(id) = this.part
+            if let Some(id) = Self::node_of(x, this.part)
                 && x.plan.place_of(id).is_some()
             {
                 steps.push(SchemaStep::Target(id));
@@ -107,6 +107,8 @@ impl Run {
             Part::Values(check)
             | Part::Any(check)
             | Part::One(check)
+            | Part::Later(check)
+            | Part::Tag(check)
             | Part::Not(check)
             | Part::If(check)
             | Part::Contains(check)
@@ -302,6 +304,19 @@ impl Run {
         for index in range {
             let Some(cell) = self.cells.get(index as usize) else { break };
             let Some(parent) = self.cells.get(cell.parent as usize) else { continue };
+            if let Part::Later(check) = cell.part
+                && cell.looks()
+            {
+                for branch in
+                    x.facts.choice(check).map(|choice| self.branches_left(choice, index)).unwrap_or_default()
+                {
+                    let mut steps =
+                        self.schema_path(x, cell.parent, Some(x.plan.checks[check as usize].keyword));
+                    steps.push(SchemaStep::Index(branch as usize));
+                    live.push(steps);
+                }
+                continue;
+            }
             if matches!(parent.part, Part::Any(_) | Part::One(_)) && cell.status != super::Status::Failed {
                 // The branch's own place, also where it is the target of a reference.
                 if let Via::Branch(keyword, branch) = cell.via {

@@ -70,7 +70,8 @@ impl Run {
                 Part::Node(_) | Part::Literal(_) if is_ok => {
                     (above.own && above.pending == 0).then_some((Status::Ok, None))
                 }
-                Part::Node(_) | Part::Literal(_) => Some((Status::Failed, None)),
+                Part::Later(_) if is_ok => None,
+                Part::Node(_) | Part::Literal(_) | Part::Later(_) => Some((Status::Failed, None)),
                 Part::Any(_) | Part::Values(_) | Part::Row(..) if is_ok => Some((Status::Ok, None)),
                 Part::Any(_) => (above.pending == 0).then_some((Status::Failed, Some(Fault::NoBranch))),
                 Part::Values(_) => (above.pending == 0).then_some((Status::Failed, Some(Fault::Literal))),
@@ -120,9 +121,12 @@ impl Run {
                     above.good = 1;
                     None
                 }
-                Part::Contains(_) | Part::Names(_) | Part::Unique(_) | Part::Needs(_) | Part::Whole(_) => {
-                    None
-                }
+                Part::Tag(_)
+                | Part::Contains(_)
+                | Part::Names(_)
+                | Part::Unique(_)
+                | Part::Needs(_)
+                | Part::Whole(_) => None,
             };
             let Some((status, fault)) = outcome else { return };
             above.status = status;

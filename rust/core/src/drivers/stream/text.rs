@@ -4,6 +4,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::candidates::Candidates;
 use super::cell::{Fault, NOBODY, Part, Status};
+use super::choice::Choice;
 use super::expand::written;
 use super::facts::Literal;
 use super::{Context, Run};
@@ -21,6 +22,8 @@ pub(super) struct Text {
     chars: usize,
     keeps: bool,
     counts: bool,
+    /// An escape has left only these characters to come.
+    pub(super) narrowed: Option<RangeInclusive<u32>>,
     /// What a piece decided: offset, cell, fault; None where the rule can fail no more.
     events: Vec<(usize, u32, Option<Fault>)>,
 }
@@ -55,6 +58,7 @@ fn candidates(x: Context<'_>, part: Part) -> Option<Candidates<'_>> {
         Part::Values(check) => {
             x.facts.allowed.get(&check).map(|allowed| Candidates::Strings(&allowed.strings))
         }
+        Part::Tag(check) => x.facts.choice(check).map(Choice::tags),
         Part::Literal(id) => match &x.facts.literals[id as usize] {
             Literal::Scalar(value) => Some(Candidates::One(value.text())),
             _ => None,
@@ -92,7 +96,7 @@ fn fault_of(x: Context<'_>, part: Part, text: &str) -> Option<Fault> {
                 Fault::Content
             })
         }
-        Part::Values(_) | Part::Literal(_) => {
+        Part::Values(_) | Part::Literal(_) | Part::Tag(_) => {
             (!candidates(x, part).is_some_and(|candidates| candidates.has(text))).then_some(Fault::Literal)
         }
         _ => None,
@@ -109,7 +113,7 @@ impl Run {
         let cell = &self.cells[index];
         cell.status == Status::Open
             && !cell.own
-            && matches!(cell.part, Part::Node(_) | Part::Values(_) | Part::Literal(_))
+            && matches!(cell.part, Part::Node(_) | Part::Values(_) | Part::Literal(_) | Part::Tag(_))
     }
 
     /// A string or name begins; its cells are there.
@@ -118,6 +122,7 @@ impl Run {
         self.text.chars = 0;
         self.text.keeps = !self.in_key && self.capture.is_active();
         self.text.counts = false;
+        self.text.narrowed = None;
         for index in self.judges() {
             match self.cells[index].part {
                 Part::Node(id) => {
@@ -129,7 +134,7 @@ impl Run {
                             || rule.content != crate::plan::Content::default();
                     }
                 }
-                Part::Values(_) | Part::Literal(_) => self.text.keeps = true,
+                Part::Values(_) | Part::Literal(_) | Part::Tag(_) => self.text.keeps = true,
                 _ => {}
             }
         }
@@ -161,6 +166,7 @@ impl Run {
             }
         }
         self.text.events = events;
+        self.text.narrowed = None;
     }
 
     fn follow(
@@ -191,8 +197,15 @@ impl Run {
             if !is_open {
                 let right = candidates.common(text);
                 let wrong = text[right..].chars().next().map_or(0, char::len_utf8);
-                let end = right + wrong - (text.len() - piece.len());
-                events.push((place(piece, from, end), cell, Some(Fault::Literal)));
+                let offset = place(piece, from, right + wrong - known);
+                if matches!(part, Part::Tag(_)) {
+                    // What an escape stands for falls with its last byte, right or not.
+                    let right = if piece.len() == from.len() { right.max(known) } else { known };
+                    let begin = text[..right].to_owned();
+                    let next = self.text.narrowed.clone().filter(|_| right == known);
+                    self.tag_fails(x, cell, &begin, next.as_ref(), offset);
+                }
+                events.push((offset, cell, Some(Fault::Literal)));
             }
         }
         let Part::Node(id) = part else { return };
@@ -243,6 +256,10 @@ impl Run {
             if candidates(x, part)
                 .is_some_and(|candidates| candidates.beginning(text, Some(characters)).next().is_none())
             {
+                if matches!(part, Part::Tag(_)) {
+                    let (begin, next) = (text.clone(), self.text.narrowed.clone());
+                    self.tag_fails(x, cell, &begin, next.as_ref(), at);
+                }
                 self.fail(x, cell, Fault::Literal, at);
             } else if let Part::Node(id) = part
                 && let Some(rule) = rule_of(x, id)
@@ -252,6 +269,7 @@ impl Run {
                 self.fail(x, cell, Fault::Count(Keyword::MaxLength, rule.max + 1), at);
             }
         }
+        self.text.narrowed = Some(characters.clone());
     }
 
     /// The closing quote at `at`; `whole` is the text if it was not kept.
@@ -265,6 +283,7 @@ impl Run {
                 continue;
             }
             let cell = u32::try_from(index).unwrap_or(NOBODY);
+            self.tag_ends(x, cell, &text, at);
             let fault = match self.cells[index].part {
                 // The count is known, also where the text was not kept.
                 Part::Node(id) if !self.text.keeps => rule_of(x, id)
@@ -291,6 +310,7 @@ impl Run {
         for index in self.judges() {
             if self.is_open(index) {
                 let cell = u32::try_from(index).unwrap_or(NOBODY);
+                self.tag_ends(x, cell, text, at);
                 match self.cells[index].part {
                     Part::Node(_) => self.own(x, cell, at),
                     _ => self.pass(x, cell, at),
