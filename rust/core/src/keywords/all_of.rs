@@ -62,6 +62,7 @@ impl Behaviour for AllOf {
         self.branches.iter().all(|branch| run.branch(*branch, value))
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         for (index, branch) in self.branches.iter().enumerate() {
             run.node(&at.under(Keyword::AllOf.name(), Token::Index(index)), *branch, value);

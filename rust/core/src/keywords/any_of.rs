@@ -40,6 +40,7 @@ impl Behaviour for AnyOf {
         }
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         run.branches(at, Keyword::AnyOf, &self.branches.nodes, self.branches.tags.as_deref(), value);
     }

@@ -48,10 +48,12 @@ impl Const {
 }
 
 impl Behaviour for Const {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
         equal(&self.value, value)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let allowed = Box::new([literal_text(&self.value)]);
         run.issue(at, Some(Keyword::Const), value, Detail::OneOf(allowed));

@@ -69,6 +69,7 @@ impl Contains {
 }
 
 impl Behaviour for Contains {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         let enough = if self.max == usize::MAX { self.min } else { self.max.saturating_add(1) };
         value.kind() != Kind::Array
@@ -76,6 +77,7 @@ impl Behaviour for Contains {
             || (self.min == 0 && self.max == usize::MAX)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let matches = self.matches(&mut run.run, value, usize::MAX);
         let keyword = match (matches < self.min, matches > self.max) {

@@ -135,6 +135,7 @@ impl<'a, I: Instance<'a>> Present<'a, I> {
 }
 
 impl Behaviour for DependentRequired {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, _: &mut Checker<'_>, value: I) -> bool {
         if value.kind() != Kind::Object {
             return true;
@@ -145,6 +146,7 @@ impl Behaviour for DependentRequired {
             .all(|(trigger, names)| !present.has(trigger) || names.iter().all(|name| present.has(name)))
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let present = Present::of(value, self.rows.len());
         for (trigger, names) in &self.rows {
@@ -168,6 +170,7 @@ impl Behaviour for DependentRequired {
 }
 
 impl Behaviour for DependentSchemas {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         if value.kind() != Kind::Object {
             return true;
@@ -176,6 +179,7 @@ impl Behaviour for DependentSchemas {
         self.rows.iter().all(|(trigger, node)| !present.has(trigger) || run.branch(*node, value))
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let present = Present::of(value, self.rows.len());
         for (trigger, node) in &self.rows {

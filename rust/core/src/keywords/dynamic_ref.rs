@@ -81,11 +81,13 @@ pub(crate) fn recursive<'a, H: Host<'a>>(
 }
 
 impl Behaviour for DynamicRef {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         let target = self.target(run.plan, &run.scope);
         run.branch(target, value)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let target = self.target(run.plan(), &run.run.scope);
         run.node(&at.under(Keyword::DynamicRef.name(), Token::None), target, value);

@@ -183,6 +183,7 @@ impl Enum {
 }
 
 impl Behaviour for Enum {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         let Some(index) = &self.index else { return self.values.iter().any(|allowed| equal(allowed, value)) };
         run.is_bounded(value)
@@ -193,6 +194,7 @@ impl Behaviour for Enum {
             })
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let allowed = self.values.iter().map(literal_text).collect();
         run.issue(at, Some(Keyword::Enum), value, Detail::OneOf(allowed));

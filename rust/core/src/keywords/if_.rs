@@ -62,6 +62,7 @@ impl Behaviour for If {
         run.branch(self.chosen(condition).0, value)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let (node, keyword) = self.chosen(run.accepts(self.condition, value));
         run.node(&at.under(keyword.name(), Token::None), node, value);

@@ -245,6 +245,9 @@ pub enum Early<'r> {
 }
 
 /// What a keyword with its own rule does. The defaults suit an assertion that applies no schema, and a choice of branches.
+///
+/// The dispatch lies on the native stack once for each level of the data. So whatever needs room of its own there is kept out of
+/// it (`inline(never)`): every `explain`, and the `check` of keywords that do more than apply schemas.
 pub trait Behaviour {
     /// The verdict.
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool;

@@ -33,6 +33,7 @@ impl Behaviour for Not {
         !run.aside(self.node, value)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let detail = Detail::Text(&("a value that the schema in not refuses", "one that it accepts"));
         run.issue(at, Some(Keyword::Not), value, detail);

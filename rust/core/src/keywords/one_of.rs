@@ -41,6 +41,7 @@ impl Behaviour for OneOf {
         }
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let matches = self.branches.nodes.iter().filter(|branch| run.accepts(**branch, value)).count();
         if matches > 1 {

@@ -38,10 +38,12 @@ impl PropertyNames {
 }
 
 impl Behaviour for PropertyNames {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         value.kind() != Kind::Object || value.members(|key, _| self.accepts(run, key.text()))
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         value.members(|key, _| {
             if !self.accepts(&mut run.run, key.text()) {

@@ -70,6 +70,7 @@ impl Behaviour for Ref {
         run.branch(self.node, value)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         run.node(&at.under(Keyword::Ref.name(), Token::None), self.node, value);
     }

@@ -54,6 +54,7 @@ pub(crate) fn properties<'a, H: Host<'a>>(
 }
 
 impl Behaviour for UnevaluatedItems {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         if value.kind() != Kind::Array {
             return true;
@@ -65,6 +66,7 @@ impl Behaviour for UnevaluatedItems {
             .unwrap_or(false)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let mut found = Evaluated::new(&mut run.run);
         found.siblings(self.owner, value);
@@ -100,6 +102,7 @@ impl Behaviour for UnevaluatedItems {
 }
 
 impl Behaviour for UnevaluatedProperties {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         if value.kind() != Kind::Object {
             return true;
@@ -113,6 +116,7 @@ impl Behaviour for UnevaluatedProperties {
         .unwrap_or(false)
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         let mut found = Evaluated::new(&mut run.run);
         found.siblings(self.owner, value);

@@ -73,10 +73,12 @@ fn repeated<'a, I: Instance<'a>>(value: I) -> Option<(usize, usize)> {
 }
 
 impl Behaviour for UniqueItems {
+    #[inline(never)]
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
         value.kind() != Kind::Array || value.len() < 2 || (run.is_bounded(value) && repeated(value).is_none())
     }
 
+    #[inline(never)]
     fn explain<'a, I: Instance<'a>>(&self, run: &mut Explainer<'_, I>, at: &At<'_>, value: I) {
         if let Some((first, second)) = run.run.is_bounded(value).then(|| repeated(value)).flatten() {
             run.issue(at, Some(Keyword::UniqueItems), value, Detail::Repeated(first, second));
