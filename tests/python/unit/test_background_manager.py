@@ -580,8 +580,9 @@ def test_a_suspended_task_is_resumed_in_another_loop():
 
     async def first() -> None:
         task = await manager.start(asking(entered), {"n": 1}, task_id="t")
-        with pytest.raises(TimeoutError):
-            await task.result(timeout=0.01)
+        while task.status != "suspended":
+            with pytest.raises(TimeoutError):
+                await task.result(timeout=0.01)
 
     async def second() -> Any:
         task = await manager.get("t")

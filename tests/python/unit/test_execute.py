@@ -266,10 +266,19 @@ async def test_abort_cancels_the_body_with_one_outcome():
 
 
 async def test_abort_from_another_thread_of_a_sync_body():
-    controller, leave = AbortController(), threading.Event()
-    tool = made(lambda _: leave.wait(5), grace=0)
+    controller, begun, leave = AbortController(), threading.Event(), threading.Event()
+
+    def body(_):
+        begun.set()
+        leave.wait(5)
+
+    def abort():
+        begun.wait(5)
+        controller.abort()
+
+    tool = made(body, grace=0)
     task = asyncio.create_task(tool.execute({"a": 1}, {"abort_signal": controller.signal}))
-    threading.Timer(0.01, controller.abort).start()
+    threading.Thread(target=abort).start()
     with pytest.raises(ToolAbortedError):
         await task
     leave.set()

@@ -45,6 +45,8 @@ pub struct Checker<'p> {
     pub(super) memo: Option<Box<Memo>>,
     /// Where defaults may be filled in, while somebody asks for it.
     pub(super) trail: Option<Box<Trail>>,
+    /// The object whose keys were last seen to be strings, by identity; 0 for none.
+    pub(super) named: usize,
     /// A limit that was passed, after which no verdict counts: under `not` a refusal would turn into consent.
     exceeded: Cell<Option<Exceeded>>,
 }
@@ -92,6 +94,7 @@ impl<'p> Checker<'p> {
             allowance: MEMO_AFTER,
             memo: None,
             trail: None,
+            named: 0,
             exceeded: Cell::new(None),
         }
     }
@@ -268,8 +271,7 @@ impl<'p> Checker<'p> {
             && properties.len() <= FEW_ASKED
             && properties.len() * 2 < len
         {
-            // Other keys than strings make it no JSON object, however few of its names are asked for.
-            return self.ask_names(properties, value) && value.members(|_, _| true);
+            return self.ask_names(properties, value) && self.has_names(value);
         }
         let mut next = 0;
         let mut required = 0;
@@ -294,6 +296,19 @@ impl<'p> Checker<'p> {
             }
             property.more & kind.bit() == 0 || self.more::<I, WALK>(property.node, kind, item)
         }) && required == rule.required
+    }
+
+    /// Are all keys of an object strings? Other keys make it no JSON object, however few of its names are asked for. Many
+    /// schemas may apply to one object, so the last answer is kept.
+    fn has_names<'a, I: Instance<'a>>(&mut self, value: I) -> bool {
+        if self.named == value.identity() {
+            return true;
+        }
+        let verdict = value.members(|_, _| true);
+        if verdict {
+            self.named = value.identity();
+        }
+        verdict
     }
 
     /// Asks an open object for the few names that the schema mentions.

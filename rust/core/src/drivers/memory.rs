@@ -95,13 +95,14 @@ impl Checker<'_> {
     /// Forgets verdicts: values that they were about may be gone.
     pub(crate) fn forget(&mut self) {
         self.memo = None;
+        self.named = 0;
     }
 
     /// The verdict on a value that lives no longer than the question: its identity may come back.
     pub(crate) fn passing<'a, I: Instance<'a>>(&mut self, id: NodeId, value: I) -> bool {
         let (memo, trail) = (self.memo.take(), self.trail.take());
         let verdict = self.node::<I, false>(id, value);
-        (self.memo, self.trail) = (memo, trail);
+        (self.memo, self.trail, self.named) = (memo, trail, 0);
         verdict
     }
 }
