@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from asking_source import Asks
 from toolhead import (
     AlreadyResolvedError,
     BackgroundManager,
@@ -26,7 +27,6 @@ from toolhead import (
     ValidationError,
     create_tool,
 )
-from toolhead.suspend import suspend
 from virtual_time import now, virtual_time
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -665,25 +665,6 @@ def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exceptio
         BackgroundManager(**options)
     with pytest.raises(ValueError, match="keep_failed: expected"):
         LocalEngine(keep_failed=-1)
-
-
-class Asks:
-    """A schema source whose check asks a person the first time."""
-
-    vendor, version = "tests", 1
-
-    def __init__(self) -> None:
-        self.__standard_schema__ = self
-        self.is_answered = False
-
-    def json_schema(self, mode: str = "input") -> dict[str, Any]:
-        return {"type": "object"}
-
-    def validate(self, value: Any) -> Any:
-        if not self.is_answered:
-            self.is_answered = True
-            suspend({"may": "I?"}, resume_label="perhaps")
-        return value
 
 
 @virtual_time

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from asking_source import Asks
 from toolhead.errors import AlreadyResolvedError, NotSuspendedError, ToolSuspended, ValidationError
 from toolhead.runs.runner import ToolRunner
 from toolhead.runs.ui_stream import parts_of
-from toolhead.suspend import suspend
 from toolhead.tool import create_tool
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -374,25 +374,6 @@ async def test_a_body_that_returns_anothers_refused_resume_data_has_failed_and_d
     chunks = await taken(run.step([call(0, "outer", {}), END], provider="openai-chat"))
     assert types(chunks)[-2:] == ["tool-result", "step-finish"]
     assert (run.status, run.results[0].status) == ("done", "invalid")
-
-
-class Asks:
-    """A schema source whose check asks a person the first time."""
-
-    vendor, version = "tests", 1
-
-    def __init__(self) -> None:
-        self.__standard_schema__ = self
-        self.is_answered = False
-
-    def json_schema(self, mode: str = "input") -> dict[str, Any]:
-        return {"type": "object"}
-
-    def validate(self, value: Any) -> Any:
-        if not self.is_answered:
-            self.is_answered = True
-            suspend({"may": "I?"})
-        return value
 
 
 async def test_a_check_of_a_result_from_outside_that_asks_is_told_and_the_call_stays_open():

@@ -42,18 +42,18 @@ pub(crate) trait Contents: Sized + 'static {
 }
 
 #[repr(C)]
-struct Object<T> {
+pub(super) struct Object<T> {
     header: PyObject,
     contents: T,
 }
 
 /// The size of an object with these contents, for the specification of its type.
-pub(crate) fn basic_size<T: Contents>() -> c_int {
+fn basic_size<T>() -> c_int {
     c_int::try_from(size_of::<Object<T>>()).unwrap_or(c_int::MAX)
 }
 
 #[inline]
-fn place<T>(object: *mut PyObject) -> *mut T {
+pub(super) fn place<T>(object: *mut PyObject) -> *mut T {
     object.cast::<u8>().wrapping_add(offset_of!(Object<T>, contents)).cast()
 }
 
@@ -220,8 +220,17 @@ pub(crate) fn make_type<'py, T: Contents>(
         slot(ffi::Py_tp_clear, clear::<T> as *mut c_void),
     ];
     table.extend_from_slice(slots);
+    type_of_slots::<T>(py, name, flags | ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_GC, table)
+}
+
+/// A heap type of objects with these contents and these slots, to which the empty one is added.
+pub(super) fn type_of_slots<'py, T>(
+    py: Python<'py>,
+    name: &'static std::ffi::CStr,
+    flags: std::ffi::c_ulong,
+    mut table: Vec<ffi::PyType_Slot>,
+) -> PyResult<Bound<'py, PyType>> {
     table.push(slot(0, null_mut()));
-    let flags = flags | ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_GC;
     let mut spec = ffi::PyType_Spec {
         name: name.as_ptr(),
         basicsize: basic_size::<T>(),

@@ -4,8 +4,7 @@
 //! Source: CPython's C API reference, "Type Object Structures" and "Allocating Objects on the Heap". Measured on the
 //! changes of a stream: a `#[pyclass]` with a free list takes four times as long to make and to free.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::mem::offset_of;
+use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
 use pyo3::ffi::{self, PyObject};
@@ -15,7 +14,7 @@ use pyo3::types::{PyString, PyType};
 
 use super::call::guarded;
 use super::make::{Made, Raised};
-use super::object::{FreeList, slot};
+use super::object::{self, FreeList, place, slot};
 
 /// The name of an attribute, and how it is computed.
 pub(crate) type Attribute<T> = (&'static CStr, for<'py> fn(&T, Python<'py>) -> PyResult<Bound<'py, PyAny>>);
@@ -36,17 +35,6 @@ pub(crate) trait Record: Send + Sync + Sized + 'static {
     fn repr<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>>;
     /// Ends the references that it holds, at once.
     fn drop_ref(self, py: Python<'_>);
-}
-
-#[repr(C)]
-struct Object<T> {
-    header: PyObject,
-    contents: T,
-}
-
-#[inline]
-fn place<T>(object: *mut PyObject) -> *mut T {
-    object.cast::<u8>().wrapping_add(offset_of!(Object<T>, contents)).cast()
 }
 
 /// The type of such objects.
@@ -129,26 +117,13 @@ fn make_type<T: Record>(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     });
     // The interpreter keeps a pointer into the table for as long as the type lives, which is for ever.
     let getters: &mut [_] = Vec::leak(getters.chain([ffi::PyGetSetDef::default()]).collect());
-    let mut slots = [
+    let slots = vec![
         slot(ffi::Py_tp_dealloc, dealloc::<T> as *mut c_void),
         slot(ffi::Py_tp_doc, T::DOC.as_ptr().cast_mut().cast()),
         slot(ffi::Py_tp_getset, getters.as_mut_ptr().cast()),
         slot(ffi::Py_tp_repr, repr::<T> as *mut c_void),
-        slot(0, null_mut()),
     ];
     let flags =
         ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION | ffi::Py_TPFLAGS_IMMUTABLETYPE;
-    let mut spec = ffi::PyType_Spec {
-        name: T::NAME.as_ptr(),
-        basicsize: c_int::try_from(size_of::<Object<T>>()).unwrap_or(c_int::MAX),
-        itemsize: 0,
-        #[expect(clippy::cast_possible_truncation, reason = "the flags are the low 32 bits by definition")]
-        flags: flags as std::ffi::c_uint,
-        slots: slots.as_mut_ptr(),
-    };
-    // SAFETY: the specification and its tables are complete and end with an empty entry.
-    let made = unsafe { ffi::PyType_FromSpec(&raw mut spec) };
-    // SAFETY: the answer is a new reference, or null with an exception set.
-    let made = unsafe { Bound::from_owned_ptr_or_err(py, made) }?;
-    Ok(made.cast_into::<PyType>()?)
+    object::type_of_slots::<T>(py, T::NAME, flags, slots)
 }
