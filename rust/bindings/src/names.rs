@@ -44,7 +44,10 @@ impl Names {
             return Ok(name.bind(py).clone());
         }
         let made = make::ascii(py, text)?;
-        *slot = Some((hash, made.clone().unbind()));
+        if let Some((_, old)) = slot.replace((hash, made.clone().unbind())) {
+            // Not left to `Drop`: outside PyO3's own doors it would keep the str until one of them is passed.
+            old.drop_ref(py);
+        }
         Ok(made)
     }
 }
