@@ -3,6 +3,7 @@
 Names that texts repeat are remembered, up to a bound; the first calls fill it.
 """
 
+import contextlib
 import gc
 import json
 import sys
@@ -73,10 +74,8 @@ OPERATIONS: dict[str, Callable[[int], Any]] = {
 def test_operations_leave_nothing_behind(name: str):
     def run(first: int, last: int) -> None:
         for number in range(first, last):
-            try:
+            with contextlib.suppress(ToolheadError):
                 OPERATIONS[name](number)
-            except ToolheadError:
-                pass
 
     run(0, 3_000)
     gc.collect()
