@@ -172,9 +172,9 @@ pub fn equal<'a, 'b, A: Instance<'a>, B: Instance<'b>>(a: A, b: B) -> bool {
 pub fn hash_value<'a, I: Instance<'a>>(
     value: I,
     state: &mut impl std::hash::Hasher,
-    keys: &std::hash::RandomState,
+    keys: &impl std::hash::BuildHasher,
 ) {
-    use std::hash::{BuildHasher, Hash, Hasher};
+    use std::hash::{Hash, Hasher};
     match value.kind() {
         Kind::Null | Kind::Foreign => state.write_u8(0),
         Kind::Bool => state.write_u8(1 + u8::from(value.boolean())),

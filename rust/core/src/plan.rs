@@ -245,8 +245,12 @@ impl Node {
 
     /// Does it accept every value?
     pub fn is_free(&self) -> bool {
-        let rules = [self.string, self.number, self.array, self.object];
-        self.types == kinds::ANY && self.check_count == 0 && rules.iter().all(|rule| *rule == NONE)
+        self.types == kinds::ANY && self.check_count == 0 && self.has_no_rules()
+    }
+
+    /// Has it no rule for any kind?
+    pub fn has_no_rules(&self) -> bool {
+        [self.string, self.number, self.array, self.object].iter().all(|rule| *rule == NONE)
     }
 }
 

@@ -71,7 +71,7 @@ OPERATIONS: dict[str, Callable[[int], Any]] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_operations_leave_nothing_behind(name: str):
+def test_operations_leave_nothing_behind(name: str) -> None:
     def run(first: int, last: int) -> None:
         for number in range(first, last):
             with contextlib.suppress(ToolheadError):

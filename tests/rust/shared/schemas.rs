@@ -202,6 +202,54 @@ fn assertion(dialect: Dialect) -> BoxedStrategy<Pair> {
     proptest::strategy::Union::new(all).boxed()
 }
 
+/// A schema for objects that a constant of one member tells from others of its kind, or nearly so.
+fn tagged() -> BoxedStrategy<Json> {
+    let tags = proptest::sample::subsequence(vec!["", "a", "b", "abc", "ab"], 1..4);
+    let tag = prop_oneof![
+        5 => tags.prop_map(|tags| json!({"enum": tags})),
+        1 => Just(json!({"type": "string"})),
+        1 => Just(json!({"enum": ["a", 1, null]})),
+    ];
+    let rest = (any::<bool>(), any::<bool>(), proptest::option::of(unique_names()));
+    let object = (tag, rest).prop_map(|(tag, (typed, required, names))| {
+        let mut schema = json!({"properties": {"a": tag}});
+        if typed {
+            schema["type"] = json!("object");
+        }
+        match (required, names) {
+            (_, Some(names)) => schema["required"] = names,
+            (true, None) => schema["required"] = json!(["a"]),
+            (false, None) => {}
+        }
+        schema
+    });
+    let other =
+        select(vec![json!({"type": "string"}), json!({"required": ["b"]}), json!({"minProperties": 2})]);
+    prop_oneof![5 => object, 1 => other].boxed()
+}
+
+/// A list of such schemas, some of them lists again.
+fn choice() -> BoxedStrategy<Pair> {
+    let word = || select(vec!["anyOf", "oneOf", "allOf"]);
+    let inner = (word(), vec(tagged(), 1..4)).prop_map(|(word, list)| json!({word: list}));
+    let branch = prop_oneof![4 => tagged(), 1 => inner];
+    (select(vec!["anyOf", "oneOf"]), vec(branch, 2..5))
+        .prop_map(|(word, list)| (word, Json::Array(list)))
+        .boxed()
+}
+
+/// A list of conditions of that kind.
+fn conditions(then: impl Strategy<Value = Json> + 'static) -> BoxedStrategy<Pair> {
+    let row = (tagged(), then, any::<bool>()).prop_map(|(test, then, other)| {
+        let mut row = json!({"if": test, "then": then});
+        if other {
+            row["else"] = json!({"maxProperties": 2});
+        }
+        row
+    });
+    vec(prop_oneof![6 => row, 1 => tagged()], 2..6).prop_map(|rows| ("allOf", Json::Array(rows))).boxed()
+}
+
 /// A keyword that applies schemas.
 fn applicator(dialect: Dialect, depth: u32) -> BoxedStrategy<Vec<Pair>> {
     let one = move || schema(dialect, depth - 1);
@@ -228,6 +276,9 @@ fn applicator(dialect: Dialect, depth: u32) -> BoxedStrategy<Vec<Pair>> {
         (1, single("not", one().boxed())),
         (2, single("$ref", refs)),
     ];
+    if dialect >= Dialect::Draft6 {
+        all.push((2, choice().prop_map(|pair| vec![pair]).boxed()));
+    }
     if dialect < Dialect::Draft2020 {
         let both =
             (list(), one()).prop_map(|(items, rest)| vec![("items", items), ("additionalItems", rest)]);
@@ -248,6 +299,7 @@ fn applicator(dialect: Dialect, depth: u32) -> BoxedStrategy<Vec<Pair>> {
         let arms = (one(), one(), one());
         let arms = arms.prop_map(|(test, then, other)| vec![("if", test), ("then", then), ("else", other)]);
         all.push((2, arms.boxed()));
+        all.push((2, conditions(one()).prop_map(|pair| vec![pair]).boxed()));
     }
     if dialect >= Dialect::Draft2019 {
         let bounds = (one(), 0u32..3, 0u32..3);

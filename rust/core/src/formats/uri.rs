@@ -83,7 +83,21 @@ static CLASS: [u8; 128] = {
     table
 };
 
+/// Is it of the plain form that most are: scheme, host, path, and nothing in them that asks for a closer look?
+fn is_plain(text: &[u8]) -> bool {
+    let class = |byte: u8| CLASS.get(usize::from(byte)).copied().unwrap_or(0);
+    let Some(rest) = scheme_length(text).and_then(|length| text[length..].strip_prefix(b"://")) else {
+        return false;
+    };
+    let host = rest.iter().take_while(|byte| class(**byte) & REG_NAME != 0).count();
+    let (_, path) = rest.split_at(host);
+    path.first().is_none_or(|byte| *byte == b'/') && path.iter().all(|byte| class(*byte) & PATH != 0)
+}
+
 fn is_reference(text: &str, charset: Charset, scheme: Scheme) -> bool {
+    if is_plain(text.as_bytes()) {
+        return true;
+    }
     let (text, fragment) = match text.split_once('#') {
         Some((text, fragment)) => (text, Some(fragment)),
         None => (text, None),

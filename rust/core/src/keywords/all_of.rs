@@ -1,6 +1,6 @@
 //! `allOf` (2020-12 Core 10.2.1.1). Branches that can be merged into their node are; see `schema::link`.
 
-use super::{Behaviour, Check, Early, Keyword, Rule};
+use super::{Behaviour, Check, Early, Keyword, Rule, if_};
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
 use crate::drivers::explain::{At, Explainer, Token};
@@ -9,11 +9,15 @@ use crate::plan::{Node, NodeId};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
+use crate::schema::sieve::{self, Sieve};
+use crate::schema::tables::Tables;
 
 /// Schemas that all must accept the value.
 #[derive(Clone, Debug)]
 pub struct AllOf {
     branches: Box<[NodeId]>,
+    /// Leaves out those that are an `if` whose condition refuses the value.
+    sieve: Option<Box<Sieve>>,
 }
 
 /// The nodes of a keyword's list of schemas, which is not empty.
@@ -41,7 +45,7 @@ pub(crate) fn schemas<'a, H: Host<'a>>(
 
 /// The check that all of these nodes accept a value.
 pub(crate) fn of(branches: Box<[NodeId]>) -> Check {
-    Check { kinds: kinds::ANY, keyword: Keyword::AllOf, rule: Rule::AllOf(AllOf { branches }) }
+    Check { kinds: kinds::ANY, keyword: Keyword::AllOf, rule: Rule::AllOf(AllOf { branches, sieve: None }) }
 }
 
 /// Compiles a list of schemas.
@@ -59,7 +63,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 
 impl Behaviour for AllOf {
     fn check<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I) -> bool {
-        self.branches.iter().all(|branch| run.branch(*branch, value))
+        sieve::left(self.sieve.as_deref(), &self.branches, value).all(|branch| run.branch(branch, value))
     }
 
     #[inline(never)]
@@ -93,8 +97,14 @@ impl Behaviour for AllOf {
         self.branches.iter().fold(kinds::ANY, |types, branch| types & nodes[*branch as usize].types)
     }
 
+    fn sort_branches(&mut self, tables: &Tables) {
+        let conditions: Vec<_> =
+            self.branches.iter().map(|branch| if_::sole_condition(*branch, tables)).collect();
+        self.sieve = Sieve::of(&conditions, tables);
+    }
+
     fn heap_size(&self) -> usize {
-        size_of_val(&*self.branches)
+        size_of_val(&*self.branches) + self.sieve.as_ref().map_or(0, |sieve| sieve.size())
     }
 
     fn early(&self) -> Early<'_> {

@@ -35,7 +35,7 @@ impl Behaviour for AnyOf {
             Able::Only(branch) => run.branch(branch, value),
             Able::Nothing => false,
             Able::Several => {
-                self.branches.nodes.iter().any(|branch| *branch == TRUE || run.branch(*branch, value))
+                self.branches.several(value).any(|branch| branch == TRUE || run.branch(branch, value))
             }
         }
     }

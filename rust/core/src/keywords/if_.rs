@@ -9,6 +9,7 @@ use crate::plan::{NodeId, TRUE};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::Draft;
+use crate::schema::tables::Tables;
 
 /// A condition and what follows from it.
 #[derive(Clone, Debug)]
@@ -48,6 +49,16 @@ pub(crate) fn branch<'a, H: Host<'a>>(
         compiler.subschema(scope, &scope.place.then(keyword.name()), value)?;
     }
     Ok(())
+}
+
+/// The condition of a schema that is nothing but `if` and `then`: where it refuses, nothing is asked.
+pub(crate) fn sole_condition(id: NodeId, tables: &Tables) -> Option<NodeId> {
+    let node = &tables.nodes[id as usize];
+    let alone = node.types == kinds::ANY && node.has_no_rules() && node.check_count == 1;
+    match &tables.checks.get(node.checks as usize)?.rule {
+        Rule::If(rule) if alone && rule.otherwise == TRUE => Some(rule.condition),
+        _ => None,
+    }
 }
 
 impl If {

@@ -430,6 +430,11 @@ impl Rule {
         }
     }
 
+    /// Is it a list of schemas for the same value?
+    pub fn is_list(&self) -> bool {
+        matches!(self, Self::AllOf(_) | Self::AnyOf(_) | Self::OneOf(_))
+    }
+
     /// Is it `unevaluatedItems` or `unevaluatedProperties`?
     pub fn is_unevaluated(&self) -> bool {
         matches!(self, Self::UnevaluatedItems(_) | Self::UnevaluatedProperties(_))

@@ -35,7 +35,7 @@ impl Behaviour for OneOf {
             Able::Only(branch) => run.branch(branch, value),
             Able::Nothing => false,
             Able::Several => {
-                let mut matching = self.branches.nodes.iter().filter(|branch| run.branch(**branch, value));
+                let mut matching = self.branches.several(value).filter(|branch| run.branch(*branch, value));
                 matching.next().is_some() && matching.next().is_none()
             }
         }

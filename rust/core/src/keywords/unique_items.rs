@@ -1,6 +1,8 @@
 //! `uniqueItems` (2020-12 Validation 6.4.3): equality of JSON values, 1 and 1.0 being the same.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::quality::RandomState;
 
 use super::{Behaviour, Check, Early, Keyword, Rule};
 use crate::drivers::check::Checker;
@@ -50,7 +52,7 @@ fn repeated<'a, I: Instance<'a>>(value: I) -> Option<(usize, usize)> {
         return found;
     }
     // A key of its own for each run: items chosen to collide do not.
-    let keys = RandomState::new();
+    let keys = RandomState::default();
     let mut found: Vec<(u64, usize)> = Vec::with_capacity(value.len());
     value.items(|index, item| {
         let mut hasher = keys.build_hasher();

@@ -2,6 +2,7 @@
 //! constant of a discriminating member.
 
 use super::discriminator::{Choice, Tags};
+use super::sieve::{self, Sieve};
 use super::tables::Tables;
 use crate::drivers::check::Checker;
 use crate::drivers::evaluated::Evaluated;
@@ -17,6 +18,8 @@ pub struct Branches {
     by_kind: [NodeId; 8],
     /// The discriminator, if there is one.
     pub tags: Option<Box<Tags>>,
+    /// What leaves some out, where there is no discriminator.
+    sieve: Option<Box<Sieve>>,
 }
 
 /// How many branches may accept a value.
@@ -32,7 +35,7 @@ pub enum Able {
 impl Branches {
     /// Branches in the order of the schema, not yet sorted.
     pub fn new(nodes: Box<[NodeId]>) -> Self {
-        Self { nodes, by_kind: [NONE; 8], tags: None }
+        Self { nodes, by_kind: [NONE; 8], tags: None, sieve: None }
     }
 
     /// Sorts the branches, once all nodes are known.
@@ -45,6 +48,9 @@ impl Branches {
             }
         }
         self.tags = Tags::of(&self.nodes, tables);
+        if self.tags.is_none() {
+            self.sieve = Sieve::of(&self.nodes.iter().copied().map(Some).collect::<Vec<_>>(), tables);
+        }
     }
 
     /// The only branch for a kind.
@@ -71,6 +77,12 @@ impl Branches {
         }
     }
 
+    /// The branches to be tried for a value, in the order of the schema, where several are able.
+    #[inline]
+    pub fn several<'a, I: Instance<'a>>(&self, value: I) -> impl Iterator<Item = NodeId> {
+        sieve::left(self.sieve.as_deref(), &self.nodes, value)
+    }
+
     /// Marks what the branches that accept the value evaluated.
     pub fn evaluated<'a, I: Instance<'a>>(&self, found: &mut Evaluated<'_, '_>, value: I) {
         for branch in &self.nodes {
@@ -90,7 +102,7 @@ impl Branches {
         let meant = match self.able(value) {
             Able::Only(branch) => run.branch(branch, value).then_some(branch),
             Able::Nothing => None,
-            Able::Several => self.nodes.iter().copied().find(|branch| run.branch(*branch, value)),
+            Able::Several => self.several(value).find(|branch| run.branch(*branch, value)),
         };
         if let Some(branch) = meant {
             visit(branch);
@@ -104,6 +116,8 @@ impl Branches {
 
     /// Memory behind the branches.
     pub fn heap_size(&self) -> usize {
-        size_of_val(&*self.nodes) + self.tags.as_ref().map_or(0, |tags| tags.size())
+        size_of_val(&*self.nodes)
+            + self.tags.as_ref().map_or(0, |tags| tags.size())
+            + self.sieve.as_ref().map_or(0, |sieve| sieve.size())
     }
 }

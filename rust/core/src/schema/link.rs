@@ -7,8 +7,11 @@ use super::compile::{Compiler, Host};
 use super::draft::{Draft, ObjectDraft, can_join_objects, join_numbers, join_strings};
 use super::tables::push;
 use crate::instance::kinds;
-use crate::keywords::{Check, all_of};
+use crate::keywords::{Check, all_of, if_};
 use crate::plan::{FALSE, FEW_NAMES, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, short_hash};
+
+/// From so many on the conditions in a list of `allOf` are not merged into its node.
+const MANY_CONDITIONS: usize = 3;
 
 impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     /// The node that stands for all of these at once.
@@ -126,7 +129,15 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         merged.merge.clear();
         let mut taken = Vec::new();
         let mut seen = HashSet::new();
+        let is_condition = |run: &Self, node: &NodeId| {
+            run.is_finished(*node) && if_::sole_condition(*node, &run.tables).is_some()
+        };
+        // Many conditions stay together: a look at one member may answer most of them.
+        let together = draft.merge.iter().filter(|node| is_condition(self, node)).count() >= MANY_CONDITIONS;
         for node in &draft.merge {
+            if together && is_condition(self, node) {
+                continue;
+            }
             if seen.insert(*node) && self.is_finished(*node) && self.absorb(&mut merged, *node) {
                 taken.push(*node);
             }
@@ -303,8 +314,8 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     /// Copies what the drivers want at hand: a member's kinds into its name, a branch's kinds into its table.
     fn copy_kinds(&mut self) {
         for at in 0..self.tables.checks.len() {
-            if self.tables.checks[at].rule.alternatives().is_some() {
-                // A choice looks at the checks of its branches: it is taken out while it does.
+            if self.tables.checks[at].rule.is_list() {
+                // It looks at the checks of its branches: it is taken out while it does.
                 let mut rule = self.tables.checks[at].rule.clone();
                 rule.sort_branches(&self.tables);
                 self.tables.checks[at].rule = rule;
