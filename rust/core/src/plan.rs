@@ -270,6 +270,12 @@ impl ObjectRule {
 }
 
 impl StringRule {
+    /// Is a number of code points within the bounds? It is only asked for where there are some.
+    #[inline]
+    pub fn has_length(&self, chars: impl FnOnce() -> usize) -> bool {
+        (self.min == 0 && self.max == usize::MAX) || (self.min..=self.max).contains(&chars())
+    }
+
     /// Is membership of the set all it asks?
     pub fn is_only_a_set(&self) -> bool {
         self.pattern == NONE && self.format.is_none() && self.content == Content::default()

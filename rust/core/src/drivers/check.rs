@@ -386,13 +386,20 @@ impl<'p> Checker<'p> {
     }
 
     fn string<'a, I: Instance<'a>>(&self, rule: &StringRule, value: I) -> bool {
-        if rule.min > 0 || rule.max != usize::MAX {
-            let chars = value.chars();
-            if chars < rule.min || chars > rule.max {
-                return false;
-            }
+        rule.has_length(|| value.chars()) && self.text(rule, value.text())
+    }
+
+    /// Does the node accept a string that is no value of its own? None where it asks for more than a rule for strings.
+    pub(crate) fn name(&self, id: NodeId, text: &str) -> Option<bool> {
+        let node = self.plan.node(id);
+        if node.types & kinds::STRING == 0 || node.more & kinds::STRING == 0 {
+            return Some(node.types & kinds::STRING != 0);
         }
-        self.text(rule, value.text())
+        if node.check_count > 0 {
+            return None;
+        }
+        let rule = self.plan.strings.get(node.string as usize)?;
+        Some(rule.has_length(|| text.chars().count()) && self.text(rule, text))
     }
 
     /// What a string rule asks of the text beside its length.

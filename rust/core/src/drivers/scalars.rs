@@ -71,11 +71,9 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let content = scanned.content(self.text, &self.scratch);
         if node.string != NONE {
             let rule = &self.plan.strings[node.string as usize];
-            if rule.min > 0 || rule.max != usize::MAX {
-                let chars = content.len() - if scanned.ascii { 0 } else { string::census(content).1 };
-                if chars < rule.min || chars > rule.max {
-                    return Err(Stop::Refused);
-                }
+            let chars = || content.len() - if scanned.ascii { 0 } else { string::census(content).1 };
+            if !rule.has_length(chars) {
+                return Err(Stop::Refused);
             }
             if rule.set != NONE {
                 let token = self.plan.sets[rule.set as usize].find(content).ok_or(Stop::Refused)?;

@@ -32,8 +32,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
 
 impl PropertyNames {
     fn accepts(&self, run: &mut Checker<'_>, name: &str) -> bool {
-        let name = Value::String(name.into());
-        run.passing(self.node, &name)
+        run.name(self.node, name).unwrap_or_else(|| run.passing(self.node, &Value::String(name.into())))
     }
 }
 

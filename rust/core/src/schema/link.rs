@@ -6,7 +6,7 @@ use super::SchemaError;
 use super::compile::{Compiler, Host};
 use super::draft::{Draft, ObjectDraft, can_join_objects, join_numbers, join_strings};
 use super::tables::push;
-use crate::instance::kinds;
+use crate::instance::{Kind, kinds};
 use crate::keywords::{Check, all_of, if_};
 use crate::plan::{FALSE, FEW_NAMES, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, short_hash};
 
@@ -333,10 +333,37 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             node.types = types;
             node.more &= types;
         }
+        for id in 0..self.tables.nodes.len() {
+            self.tables.nodes[id].more &= !self.settled_kinds(&self.tables.nodes[id]);
+        }
         for property in &mut self.tables.properties {
             let node = &self.tables.nodes[property.node as usize];
             (property.types, property.more) = (node.types, node.more);
         }
+    }
+
+    /// The kinds without parts of which a node asks no more than its kind: each of its keywords leaves one schema for the kind,
+    /// and that one asks for nothing else (`anyOf` of a string and null). Branches were put before what chooses among them.
+    fn settled_kinds(&self, node: &Node) -> u8 {
+        const LEAVES: [Kind; 5] = [Kind::Null, Kind::Bool, Kind::Integer, Kind::Float, Kind::String];
+        let checks = &self.tables.checks[node.checks as usize..(node.checks + node.check_count) as usize];
+        let is_settled = |kind: &Kind| {
+            let bit = kind.bit();
+            let rule = match kind {
+                Kind::String => node.string,
+                Kind::Integer | Kind::Float => node.number,
+                _ => NONE,
+            };
+            let asks_no_more = |branch: NodeId| {
+                let branch = &self.tables.nodes[branch as usize];
+                branch.types & bit != 0 && branch.more & bit == 0
+            };
+            rule == NONE
+                && checks
+                    .iter()
+                    .all(|check| check.kinds & bit == 0 || check.rule.sole(*kind).is_some_and(asks_no_more))
+        };
+        LEAVES.iter().filter(|kind| is_settled(kind)).fold(0, |kinds, kind| kinds | kind.bit())
     }
 
     /// By node: is there a default somewhere below?
