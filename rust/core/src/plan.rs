@@ -14,7 +14,8 @@ use crate::schema::dialect::Dialect;
 use crate::schema::pattern::Pattern;
 use crate::value::Value;
 
-pub use self::strings::{FEW_NAMES, StringSet, same, short_hash};
+use self::strings::hash_from;
+pub use self::strings::{FEW_NAMES, StringSet, first_word, same, short_hash};
 
 mod strings;
 
@@ -126,6 +127,8 @@ pub struct ArrayRule {
 pub struct Property {
     /// The host's handle of the name.
     pub token: usize,
+    /// The name's first word: all of it, mostly ([`first_word`]).
+    pub word: u64,
     /// The name, in [`Plan::names`].
     pub start: u32,
     /// Its length in bytes.
@@ -363,16 +366,26 @@ impl Plan {
         &self.checks[node.checks as usize..(node.checks + node.check_count) as usize]
     }
 
+    /// Is a text, whose first word is known, the name of a property?
+    #[inline]
+    pub fn is_name(&self, property: &Property, word: u64, text: &[u8]) -> bool {
+        property.word == word
+            && property.len as usize == text.len()
+            && (text.len() <= size_of::<u64>() || same(self.name_bytes(property), text))
+    }
+
     /// Position among `properties_of(rule)` of the name with this text.
     #[inline]
     pub fn find_name(&self, rule: &ObjectRule, properties: &[Property], text: &[u8]) -> Option<usize> {
-        let is = |property: &Property| {
-            property.len as usize == text.len() && same(self.name_bytes(property), text)
-        };
+        if properties.is_empty() {
+            return None;
+        }
+        let word = first_word(text);
+        let is = |property: &Property| self.is_name(property, word, text);
         if rule.table == NONE {
             return properties.iter().position(is);
         }
-        let mut at = short_hash(text) & rule.mask;
+        let mut at = hash_from(word, text) & rule.mask;
         loop {
             let slot = self.slots[(rule.table + at) as usize] as usize;
             if slot == 0 {

@@ -10,7 +10,8 @@ use std::cell::Cell;
 use super::memory::Memo;
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::plan::{
-    ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE, same,
+    ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE,
+    first_word,
 };
 
 /// Nested applications of schemas, in place or into the value, beyond which a value is refused. Bounds the native
@@ -281,7 +282,7 @@ impl<'p> Checker<'p> {
                 _ => {
                     let Some(text) = key.plain_text().map(str::as_bytes) else { return false };
                     match properties.get(next) {
-                        Some(property) if same(plan.name_bytes(property), text) => Some(next),
+                        Some(property) if plan.is_name(property, first_word(text), text) => Some(next),
                         _ => plan.find_name(rule, properties, text),
                     }
                 }

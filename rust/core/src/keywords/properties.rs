@@ -5,7 +5,7 @@ use crate::drivers::defaults::Seen;
 use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
-use crate::plan::{FALSE, NONE, ObjectRule, Property, same};
+use crate::plan::{FALSE, NONE, ObjectRule, Property, first_word, same};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Scope};
 use crate::schema::draft::{Draft, ObjectDraft};
@@ -21,6 +21,7 @@ pub(crate) fn add<'a, H: Host<'a>>(
     let (token, start, len) = compiler.name(name);
     object.properties.push(Property {
         token,
+        word: first_word(name.as_bytes()),
         start,
         len,
         node: NONE,

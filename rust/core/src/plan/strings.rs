@@ -35,19 +35,33 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).all(|(x, y)| x == y)
 }
 
+/// The first eight bytes of a text as one word, zeros behind a shorter one.
+#[inline]
+pub fn first_word(text: &[u8]) -> u64 {
+    if let Some(first) = text.first_chunk::<8>() {
+        u64::from_le_bytes(*first)
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        // Where the two overlap they say the same.
+        let last = u64::from(u32::from_le_bytes(*last)) << ((text.len() - 4) * 8);
+        u64::from(u32::from_le_bytes(*first)) | last
+    } else {
+        let byte = |at: usize| text.get(at).map_or(0, |byte| u64::from(*byte) << (at * 8));
+        byte(0) | byte(1) | byte(2)
+    }
+}
+
 /// A hash of a text that is mostly short: its length, its ends, and what lies between; collisions are compared.
 #[inline]
 pub fn short_hash(text: &[u8]) -> u32 {
+    hash_from(first_word(text), text)
+}
+
+/// The hash of a text whose first word is known.
+#[inline]
+pub(crate) fn hash_from(word: u64, text: &[u8]) -> u32 {
     let len = text.len();
-    let (a, b) = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
-        (u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last)))
-    } else {
-        let byte = |at: usize| text.get(at).map_or(0, |byte| u64::from(*byte));
-        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
-    };
-    let mut mixed = (a ^ b.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let last = if len > 8 { text.last_chunk::<8>().map_or(0, |last| u64::from_le_bytes(*last)) } else { 0 };
+    let mut mixed = (word ^ last.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     // Names that are alike at both ends differ in between. The last word may overlap what was read.
     let mut at = 8;
     while at + 8 < len {

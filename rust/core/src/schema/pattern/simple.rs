@@ -173,7 +173,8 @@ impl Item {
     #[inline]
     fn eat(&self, text: &mut &str) -> bool {
         let bytes = text.as_bytes();
-        let ascii = bytes.iter().take(self.max as usize).take_while(|byte| self.set.holds_ascii(**byte)).count();
+        let ascii =
+            bytes.iter().take(self.max as usize).take_while(|byte| self.set.holds_ascii(**byte)).count();
         let (mut at, mut count) = (ascii, u32::try_from(ascii).unwrap_or(u32::MAX));
         while count < self.max {
             match bytes.get(at) {
