@@ -503,7 +503,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         if plain && reserved.is_none() {
             return self.kind_node(draft.types);
         }
-        let merged = self.merged(&draft);
+        let merged = self.merged(&draft, resource);
         let id = reserved.unwrap_or_else(|| self.reserve());
         match merged {
             None => self.put(id, draft, resource),

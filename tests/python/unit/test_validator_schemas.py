@@ -1,0 +1,47 @@
+"""What a schema means: where its references lead, which drafts know what, and the same answer on every way."""
+
+import json
+from typing import Any
+
+import pytest
+
+from toolhead import SchemaError, ValidationError, Validator
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
+
+
+def verdict(validator: Validator, value: Any) -> bool:
+    """The one answer that every way gives."""
+    text = json.dumps(value)
+    answers = [validator.is_valid(value), validator.issues(value) == [], validator.is_valid_json(text)]
+    for pieces in ([text], list(text)):
+        stream = validator.stream()
+        stream.push_many(pieces)
+        try:
+            stream.finish()
+        except ValidationError:
+            answers.append(False)
+        else:
+            answers.append(True)
+    assert len(set(answers)) == 1, f"{value}: {answers}"
+    return answers[0]
+
+
+def refusal(schema: Any, **options: Any) -> SchemaError:
+    with pytest.raises(SchemaError) as caught:
+        Validator(schema, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("meta", [DRAFT_2019, DRAFT_2020])
+@pytest.mark.parametrize("beside", ["siblings", "allOf"])
+def test_a_meta_schema_with_keywords_beside_it_still_reaches_into_its_vocabularies(meta: str, beside: str) -> None:
+    more = {"properties": {"title": {"type": "string"}}}
+    schema = {"$ref": meta, **more} if beside == "siblings" else {"allOf": [{"$ref": meta}, more]}
+    validator = Validator({"$schema": meta, **schema})
+    assert verdict(validator, {"$defs": {"a": {"type": "string"}}, "title": "t"})
+    assert not verdict(validator, {"title": 1})
+    # Core alone knows $defs, and asks dynamically for what is under them.
+    assert not verdict(validator, {"$defs": {"a": {"type": 1}}})
