@@ -45,3 +45,10 @@ def test_a_meta_schema_with_keywords_beside_it_still_reaches_into_its_vocabulari
     assert not verdict(validator, {"title": 1})
     # Core alone knows $defs, and asks dynamically for what is under them.
     assert not verdict(validator, {"$defs": {"a": {"type": 1}}})
+
+
+@pytest.mark.parametrize("token", ["00", "01", "+0", "-0", "-", " 0", "0x0", "", "\u0660"])
+def test_a_pointer_into_a_list_is_digits_without_a_leading_zero(token: str) -> None:
+    schema = {"allOf": [{"type": "object"}, True], "properties": {"a": {"$ref": f"#/allOf/{token}"}}}
+    assert refusal(schema).schema_path == "/properties/a/$ref"
+    assert Validator(schema | {"properties": {"a": {"$ref": "#/allOf/1"}}}).is_valid({})

@@ -387,7 +387,7 @@ impl<'a, I: Instance<'a>> References<I> {
         for token in uri::pointer_tokens(pointer) {
             let next = match schema.kind() {
                 Kind::Object => self.member(schema, &token),
-                Kind::Array => token.parse().ok().and_then(|index| schema.item(index)),
+                Kind::Array => uri::array_index(&token).and_then(|index| schema.item(index)),
                 _ => None,
             };
             let Some(next) = next else { return Ok(None) };

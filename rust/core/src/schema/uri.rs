@@ -126,6 +126,13 @@ pub fn pointer_tokens(pointer: &str) -> impl Iterator<Item = String> {
     pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
 }
 
+/// The array index that a token is: digits without a leading zero (RFC 6901 section 4).
+pub fn array_index(token: &str) -> Option<usize> {
+    let is_index =
+        token.bytes().all(|byte| byte.is_ascii_digit()) && (token.len() == 1 || !token.starts_with('0'));
+    is_index.then(|| token.parse().ok()).flatten()
+}
+
 /// Appends a token to a JSON Pointer.
 pub fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
@@ -158,6 +165,15 @@ mod tests {
             ("", "item", "item"),
         ] {
             assert_eq!(resolve(base, reference), expected, "{reference} at {base}");
+        }
+    }
+
+    #[test]
+    fn array_indices_are_plain_digits() {
+        assert_eq!(array_index("0"), Some(0));
+        assert_eq!(array_index("10"), Some(10));
+        for bad in ["", "-", "00", "01", "+1", "-1", " 1", "1 ", "\u{661}", "99999999999999999999999"] {
+            assert_eq!(array_index(bad), None, "{bad:?}");
         }
     }
 
