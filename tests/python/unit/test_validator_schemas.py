@@ -52,3 +52,22 @@ def test_a_pointer_into_a_list_is_digits_without_a_leading_zero(token: str) -> N
     schema = {"allOf": [{"type": "object"}, True], "properties": {"a": {"$ref": f"#/allOf/{token}"}}}
     assert refusal(schema).schema_path == "/properties/a/$ref"
     assert Validator(schema | {"properties": {"a": {"$ref": "#/allOf/1"}}}).is_valid({})
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("item", "./item"),
+        ("./item", "item"),
+        ("dir/item", "dir/../dir/./item"),
+        ("http://e.com/a/../item", "http://e.com/item"),
+        ("http://e.com/item", "http://e.com/a/./../item"),
+        ("http://e.com/dir/item", "HERE/../item"),
+        ("urn:a/../b", "urn:a/../b"),
+    ],
+)
+def test_dot_segments_lead_nowhere(name: str, reference: str) -> None:
+    root = {"$id": "http://e.com/dir/root"} if "HERE" in reference else {}
+    schema = {"$defs": {"a": {"$id": name, "type": "string"}}, "properties": {"a": {"$ref": reference}}, **root}
+    assert verdict(Validator(schema), {"a": "text"})
+    assert not verdict(Validator(schema), {"a": 1})

@@ -62,18 +62,18 @@ fn without_dot_segments(path: &str) -> String {
     out
 }
 
-/// Resolves a reference without fragment against an absolute base without fragment.
+/// Resolves a reference without fragment against a base without fragment, which is absolute, relative or empty.
 pub fn resolve(base: &str, reference: &str) -> String {
-    let reference_parts = parts(reference);
-    if reference_parts.scheme.is_some() || base.is_empty() {
-        return reference.to_owned();
-    }
     if reference.is_empty() {
         return base.to_owned();
     }
-    let base_parts = parts(base);
+    let reference_parts = parts(reference);
+    if reference_parts.scheme.is_some() && !reference_parts.path.starts_with('/') {
+        return reference.to_owned(); // a URN: its path has no segments
+    }
+    let base_parts = parts(if reference_parts.scheme.is_some() { "" } else { base });
     let mut out = String::with_capacity(base.len() + reference.len());
-    if let Some(scheme) = base_parts.scheme {
+    if let Some(scheme) = reference_parts.scheme.or(base_parts.scheme) {
         out.push_str(scheme);
         out.push(':');
     }
@@ -162,7 +162,16 @@ mod tests {
             ("http://a/b/c/d;p?q", "", "http://a/b/c/d;p?q"),
             ("http://a", "g", "http://a/g"),
             ("http://a/b", "urn:x:y", "urn:x:y"),
+            ("http://a/b", "http://a/c/../d", "http://a/d"),
+            ("http://a/b", "urn:x/../y", "urn:x/../y"),
+            ("", "http://a/./d?x/../y", "http://a/d?x/../y"),
+            ("", "http://a", "http://a"),
             ("", "item", "item"),
+            ("", "./item", "item"),
+            ("", "/item", "/item"),
+            ("dir/item", "./other", "dir/other"),
+            ("dir/item", "../other", "other"),
+            ("", "", ""),
         ] {
             assert_eq!(resolve(base, reference), expected, "{reference} at {base}");
         }
