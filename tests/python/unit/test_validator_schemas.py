@@ -71,3 +71,34 @@ def test_dot_segments_lead_nowhere(name: str, reference: str) -> None:
     schema = {"$defs": {"a": {"$id": name, "type": "string"}}, "properties": {"a": {"$ref": reference}}, **root}
     assert verdict(Validator(schema), {"a": "text"})
     assert not verdict(Validator(schema), {"a": 1})
+
+
+@pytest.mark.parametrize("dialect", ["draft6", "draft7"])
+@pytest.mark.parametrize(
+    ("root", "name", "reference"),
+    [
+        ({}, "#text", "#text"),
+        ({}, "http://e.com/text", "http://e.com/text"),
+        ({"$id": "http://e.com/root"}, "text", "text"),
+        ({"$id": "http://e.com/root"}, "#text", "http://e.com/root#text"),
+        ({"$id": "http://e.com/root"}, "ignored", "http://e.com/root#/definitions/a"),
+    ],
+)
+def test_definitions_beside_a_reference_at_the_root_have_names(
+    dialect: str, root: dict[str, str], name: str, reference: str
+) -> None:
+    schema = {**root, "$ref": reference, "definitions": {"a": {"$id": name, "type": "string"}}, "maxLength": 0}
+    assert verdict(Validator(schema, dialect=dialect), "text")
+    assert not verdict(Validator(schema, dialect=dialect), 1)
+
+
+def test_other_keywords_beside_a_reference_of_draft_7_name_nothing() -> None:
+    ignored = {"$id": "http://e.com/a", "type": "integer"}
+    schema = {
+        "definitions": {"a": {"$id": "http://e.com/a", "type": "string"}, "b": True},
+        "properties": {"x": {"$ref": "#/definitions/b", "items": ignored}, "y": {"$ref": "http://e.com/a"}},
+    }
+    # The ignored one stands first where a walk through everything would find it.
+    schema = {key: schema[key] for key in ("properties", "definitions")}
+    assert verdict(Validator(schema, dialect="draft7"), {"y": "text"})
+    assert not verdict(Validator(schema, dialect="draft7"), {"y": 1})

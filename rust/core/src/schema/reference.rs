@@ -108,7 +108,9 @@ impl<'a, I: Instance<'a>> References<I> {
         default: Dialect,
     ) -> Result<ResourceId, SchemaError> {
         let dialect = Self::dialect_of(host, root, default, "")?;
-        let own = id_of(root, dialect).map(|id| uri::resolve(location, uri::split_fragment(id).0));
+        // Also beside a $ref of draft 7: there is no base around the document that could hold in its place.
+        let own =
+            text_of(root, dialect.id_keyword()).map(|id| uri::resolve(location, uri::split_fragment(id).0));
         let id = self.add(own.unwrap_or_else(|| location.to_owned()), root, dialect, String::new())?;
         if !location.is_empty() {
             self.by_uri.entry(location.to_owned()).or_insert(id);
@@ -230,11 +232,7 @@ impl<'a, I: Instance<'a>> References<I> {
         if depth > 0 && schema.member(0, "$schema").is_some() {
             dialect = Self::dialect_of(host, schema, dialect, place)?;
         }
-        let plain_ref =
-            !dialect.ref_has_siblings() && schema.member(0, "$ref").is_some_and(|v| v.kind() == Kind::String);
-        if plain_ref {
-            return Ok(());
-        }
+        let plain_ref = is_plain_ref(schema, dialect);
         if let Some(id) = id_of(schema, dialect) {
             let (absolute, fragment) = uri::split_fragment(id);
             if dialect.draft <= Draft::D7 && absolute.is_empty() && !fragment.is_empty() {
@@ -248,13 +246,11 @@ impl<'a, I: Instance<'a>> References<I> {
             }
         }
         if dialect.draft >= Draft::D2019 {
-            let text =
-                |word: &str| schema.member(0, word).filter(|v| v.kind() == Kind::String).map(Instance::text);
-            if let Some(anchor) = text("$anchor") {
+            if let Some(anchor) = text_of(schema, "$anchor") {
                 self.anchor(inside, anchor, schema, place);
             }
             if dialect.draft >= Draft::D2020 {
-                if let Some(anchor) = text("$dynamicAnchor") {
+                if let Some(anchor) = text_of(schema, "$dynamicAnchor") {
                     self.anchor(inside, anchor, schema, place);
                     self.dynamic.push((inside, anchor.to_owned()));
                 }
@@ -265,7 +261,10 @@ impl<'a, I: Instance<'a>> References<I> {
         }
         let mut found = Vec::new();
         schema.members(|key, value| {
-            if let Some(keyword) = Keyword::lookup(key.text()) {
+            // Beside a plain $ref only definitions may be referred to.
+            if let Some(keyword) = Keyword::lookup(key.text())
+                && (!plain_ref || keyword == Keyword::Definitions)
+            {
                 found.push((keyword, value));
             }
             true
@@ -436,11 +435,18 @@ impl<'a, I: Instance<'a>> References<I> {
 
 /// The `$id` of a schema, where it names a resource or (up to draft 7) an anchor.
 fn id_of<'a, I: Instance<'a>>(schema: I, dialect: Dialect) -> Option<&'a str> {
+    if is_plain_ref(schema, dialect) { None } else { text_of(schema, dialect.id_keyword()) }
+}
+
+/// Is it a reference beside which nothing counts (draft 7 Core 8.3)?
+fn is_plain_ref<'a, I: Instance<'a>>(schema: I, dialect: Dialect) -> bool {
+    !dialect.ref_has_siblings() && text_of(schema, "$ref").is_some()
+}
+
+/// The text of a schema's member, where it is a string.
+fn text_of<'a, I: Instance<'a>>(schema: I, word: &str) -> Option<&'a str> {
     if schema.kind() != Kind::Object {
         return None;
     }
-    if !dialect.ref_has_siblings() && schema.member(0, "$ref").is_some_and(|v| v.kind() == Kind::String) {
-        return None;
-    }
-    schema.member(0, dialect.id_keyword()).filter(|id| id.kind() == Kind::String).map(Instance::text)
+    schema.member(0, word).filter(|value| value.kind() == Kind::String).map(Instance::text)
 }
