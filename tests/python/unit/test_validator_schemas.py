@@ -102,3 +102,32 @@ def test_other_keywords_beside_a_reference_of_draft_7_name_nothing() -> None:
     schema = {key: schema[key] for key in ("properties", "definitions")}
     assert verdict(Validator(schema, dialect="draft7"), {"y": "text"})
     assert not verdict(Validator(schema, dialect="draft7"), {"y": 1})
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        ({"properties": {"a": True}}, "/properties/a"),
+        ({"items": False}, "/items"),
+        ({"not": False}, "/not"),
+        ({"anyOf": [{}, True]}, "/anyOf/1"),
+        ({"definitions": {"a": True}}, "/definitions/a"),
+        ({"properties": {"a": {"$ref": "#/definitions/a"}}, "definitions": {"a": False}}, "/definitions/a"),
+        ({"exclusiveMinimum": True}, "/exclusiveMinimum"),
+        ({"exclusiveMaximum": False, "minimum": 1}, "/exclusiveMaximum"),
+    ],
+)
+def test_draft_4_has_no_boolean_schemas_and_no_exclusion_without_a_bound(schema: dict[str, Any], path: str) -> None:
+    assert refusal(schema, dialect="draft4").schema_path == path
+
+
+def test_draft_4_has_booleans_where_it_says_so() -> None:
+    schema = {
+        "items": [{}],
+        "additionalItems": False,
+        "additionalProperties": False,
+        "minimum": 1,
+        "exclusiveMinimum": True,
+    }
+    validator = Validator(schema, dialect="draft4")
+    assert [verdict(validator, value) for value in ([1], [1, 2], {}, {"a": 1}, 2, 1)] == [True, False] * 3

@@ -142,7 +142,7 @@ pub(crate) fn additional_properties<'a, H: Host<'a>>(
     value: H::Instance,
 ) -> Result<(), SchemaError> {
     let place = scope.place.then(Keyword::AdditionalProperties.name());
-    draft.object().additional = compiler.subschema(scope, &place, value)?;
+    draft.object().additional = compiler.subschema_or_boolean(scope, &place, value)?;
     draft.object().has_additional = true;
     Ok(())
 }

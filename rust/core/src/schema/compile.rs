@@ -199,6 +199,36 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         place: &Place<'_>,
         schema: H::Instance,
     ) -> Result<NodeId, SchemaError> {
+        Self::refuse_boolean(scope, place, schema)?;
+        self.subschema_or_boolean(scope, place, schema)
+    }
+
+    /// Refuses a boolean as a schema in draft 4.
+    ///
+    /// # Errors
+    /// When it is one.
+    pub fn refuse_boolean(
+        scope: &Scope<'_, H::Instance>,
+        place: &Place<'_>,
+        schema: H::Instance,
+    ) -> Result<(), SchemaError> {
+        if scope.dialect.draft > DraftName::D4 || schema.kind() != Kind::Bool {
+            return Ok(());
+        }
+        let message = "Expected a schema (an object in draft 4), got boolean".to_owned();
+        Err(SchemaError { message, schema_path: place.pointer(), keyword: None })
+    }
+
+    /// The node of a subschema that may be a boolean in every draft: `additionalItems` and `additionalProperties`.
+    ///
+    /// # Errors
+    /// When the subschema is no schema, or is refused itself.
+    pub fn subschema_or_boolean(
+        &mut self,
+        scope: &Scope<'_, H::Instance>,
+        place: &Place<'_>,
+        schema: H::Instance,
+    ) -> Result<NodeId, SchemaError> {
         self.schema(place, schema, scope.resource, None)
     }
 
