@@ -131,3 +131,12 @@ def test_draft_4_has_booleans_where_it_says_so() -> None:
     }
     validator = Validator(schema, dialect="draft4")
     assert [verdict(validator, value) for value in ([1], [1, 2], {}, {"a": 1}, 2, 1)] == [True, False] * 3
+
+
+@pytest.mark.parametrize("text", ["0+1", "0-1/foo", "1-0", "0+12#"])
+def test_a_relative_pointer_may_move_an_index_from_2020_12_on(text: str) -> None:
+    for dialect in ("draft7", "draft2019-09"):
+        assert not verdict(Validator({"format": "relative-json-pointer"}, dialect=dialect), text)
+    for dialect in ("draft2020-12", "v1"):
+        assert verdict(Validator({"format": "relative-json-pointer"}, dialect=dialect), text)
+        assert not verdict(Validator({"format": "relative-json-pointer"}, dialect=dialect), text.replace("1", "01", 1))
