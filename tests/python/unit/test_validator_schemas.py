@@ -140,3 +140,15 @@ def test_a_relative_pointer_may_move_an_index_from_2020_12_on(text: str) -> None
     for dialect in ("draft2020-12", "v1"):
         assert verdict(Validator({"format": "relative-json-pointer"}, dialect=dialect), text)
         assert not verdict(Validator({"format": "relative-json-pointer"}, dialect=dialect), text.replace("1", "01", 1))
+
+
+@pytest.mark.parametrize("schema", [True, {}, {"title": "anything"}])
+def test_a_schema_that_asks_nothing_takes_the_last_of_a_repeated_name_on_every_way(schema: Any) -> None:
+    validator = Validator(schema)
+    text = '{"a": 1, "b": [{"c": 1, "\\u0063": 2}], "a": 3}'
+    assert validator.is_valid_json(text)
+    assert validator.decode(text) == {"a": 3, "b": [{"c": 2}]}
+    stream = validator.stream()
+    assert stream.push(text) == "complete"
+    assert stream.issues == []
+    assert stream.finish() == {"a": 3, "b": [{"c": 2}]}
