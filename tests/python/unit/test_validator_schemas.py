@@ -152,3 +152,32 @@ def test_a_schema_that_asks_nothing_takes_the_last_of_a_repeated_name_on_every_w
     assert stream.push(text) == "complete"
     assert stream.issues == []
     assert stream.finish() == {"a": 3, "b": [{"c": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "identifier", "path"),
+    [
+        ("draft4", {"id": "http://e.com/a"}, "id"),
+        ("draft7", {"$id": "http://e.com/a"}, "$id"),
+        ("draft7", {"$id": "#a"}, "$id"),
+        ("draft2020-12", {"$id": "a"}, "$id"),
+        ("draft2019-09", {"$anchor": "a"}, "$anchor"),
+        ("draft2020-12", {"$dynamicAnchor": "a"}, "$dynamicAnchor"),
+    ],
+)
+def test_a_name_cannot_be_that_of_two_schemas(dialect: str, identifier: dict[str, str], path: str) -> None:
+    reference = f"#{identifier[path]}" if "nchor" in path else identifier[path]
+
+    def schema(other: str) -> dict[str, Any]:
+        one, two = {**identifier, "type": "string"}, {**identifier, "type": other}
+        return {"properties": {"x": {"$ref": reference}}, "definitions": {"one": one, "two": two}}
+
+    assert refusal(schema("integer"), dialect=dialect).schema_path == f"/definitions/two/{path}"
+    # Written out twice it is the same schema.
+    assert not verdict(Validator(schema("string"), dialect=dialect), {"x": 1})
+
+
+def test_pointers_as_names_that_generators_write_are_no_names() -> None:
+    twice = {"$id": "#/properties/a", "type": "string"}, {"$id": "#/properties/a", "type": "integer"}
+    schema = {"properties": {"a": twice[0], "b": twice[1], "c": {"$ref": "#/properties/a"}}}
+    assert not verdict(Validator(schema, dialect="draft7"), {"c": 1})

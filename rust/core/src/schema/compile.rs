@@ -11,7 +11,7 @@ use super::draft::Draft;
 use super::reference::{References, ResourceId};
 use super::tables::{Mark, Tables, push};
 use super::uri;
-use crate::instance::{Instance, Key, Kind, kinds};
+use crate::instance::{Instance, Key, Kind, is_bounded, kinds};
 use crate::keywords::{self, Keyword};
 use crate::limits::Limits;
 use crate::plan::{FALSE, Node, NodeId, Plan, TRUE};
@@ -598,15 +598,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
 
     /// Is a value of the schema JSON data that may be copied and compared?
     pub fn is_literal(&self, value: H::Instance) -> bool {
-        fn bounded<'a, I: Instance<'a>>(value: I, left: usize) -> bool {
-            match value.kind() {
-                Kind::Foreign => false,
-                Kind::Array => left > 0 && value.items(|_, item| bounded(item, left - 1)),
-                Kind::Object => left > 0 && value.members(|_, item| bounded(item, left - 1)),
-                _ => true,
-            }
-        }
-        bounded(value, self.options.limits.depth)
+        is_bounded(value, self.options.limits.depth)
     }
 
     /// Is the `format` keyword asserted in this dialect?

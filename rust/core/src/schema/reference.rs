@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::compile::Host;
 use super::dialect::{Dialect, Draft};
 use super::{SchemaError, uri};
-use crate::instance::{Instance, Key, Kind};
+use crate::instance::{Instance, Key, Kind, equal, is_bounded};
 use crate::keywords::{Keyword, Subschemas};
 
 /// Index of a schema resource.
@@ -89,7 +89,10 @@ impl<'a, I: Instance<'a>> References<I> {
             keyword: Some("$id"),
         })?;
         if !uri.is_empty() {
-            self.by_uri.entry(uri.clone()).or_insert(id);
+            let first = *self.by_uri.entry(uri.clone()).or_insert(id);
+            if first != id && !self.is_same(self.resource(first).root, root) {
+                return Err(Self::named_twice(&uri, dialect.id_keyword(), &place));
+            }
         }
         self.by_root.insert(root.identity(), id);
         self.resources.push(Resource { uri, root, dialect, place });
@@ -236,26 +239,26 @@ impl<'a, I: Instance<'a>> References<I> {
         if let Some(id) = id_of(schema, dialect) {
             let (absolute, fragment) = uri::split_fragment(id);
             if dialect.draft <= Draft::D7 && absolute.is_empty() && !fragment.is_empty() {
-                self.anchor(inside, fragment, schema, place);
+                self.anchor(inside, fragment, dialect.id_keyword(), schema, place)?;
             } else if depth > 0 {
                 let resolved = uri::resolve(&self.resource(inside).uri, absolute);
                 inside = self.add(resolved, schema, dialect, place.clone())?;
                 if dialect.draft <= Draft::D7 && !fragment.is_empty() {
-                    self.anchor(inside, fragment, schema, place);
+                    self.anchor(inside, fragment, dialect.id_keyword(), schema, place)?;
                 }
             }
         }
         if dialect.draft >= Draft::D2019 {
             if let Some(anchor) = text_of(schema, "$anchor") {
-                self.anchor(inside, anchor, schema, place);
+                self.anchor(inside, anchor, "$anchor", schema, place)?;
             }
             if dialect.draft >= Draft::D2020 {
                 if let Some(anchor) = text_of(schema, "$dynamicAnchor") {
-                    self.anchor(inside, anchor, schema, place);
+                    self.anchor(inside, anchor, "$dynamicAnchor", schema, place)?;
                     self.dynamic.push((inside, anchor.to_owned()));
                 }
             } else if schema.member(0, "$recursiveAnchor").is_some_and(Instance::boolean) {
-                self.anchor(inside, RECURSIVE, schema, place);
+                self.anchor(inside, RECURSIVE, "$recursiveAnchor", schema, place)?;
                 self.dynamic.push((inside, RECURSIVE.to_owned()));
             }
         }
@@ -315,9 +318,33 @@ impl<'a, I: Instance<'a>> References<I> {
         Ok(())
     }
 
-    fn anchor(&mut self, resource: ResourceId, name: &str, schema: I, place: &str) {
+    /// Is a schema that has the name of another the same one, written out again?
+    fn is_same(&self, one: I, other: I) -> bool {
+        one.identity() == other.identity()
+            || (is_bounded(one, self.depth_limit) && is_bounded(other, self.depth_limit) && equal(one, other))
+    }
+
+    fn anchor(
+        &mut self,
+        resource: ResourceId,
+        name: &str,
+        keyword: &'static str,
+        schema: I,
+        place: &str,
+    ) -> Result<(), SchemaError> {
         let target = Target { schema, resource, place: place.to_owned() };
-        self.anchors.entry((resource, name.to_owned())).or_insert(target);
+        let first = self.anchors.entry((resource, name.to_owned())).or_insert(target).schema;
+        // A pointer as the fragment of an $id, which some generators write, names nothing.
+        if name == RECURSIVE || name.starts_with('/') || self.is_same(first, schema) {
+            return Ok(());
+        }
+        Err(Self::named_twice(name, keyword, place))
+    }
+
+    /// A URI cannot identify two schemas (2020-12 Core 9.1.2).
+    fn named_twice(name: &str, keyword: &'static str, place: &str) -> SchemaError {
+        let message = format!("Another schema has the name {} already", crate::issue::quoted(name));
+        SchemaError { message, schema_path: format!("{place}/{keyword}"), keyword: Some(keyword) }
     }
 
     /// Where a reference leads, seen from a resource. None where it leads nowhere.
