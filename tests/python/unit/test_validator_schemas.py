@@ -181,3 +181,12 @@ def test_pointers_as_names_that_generators_write_are_no_names() -> None:
     twice = {"$id": "#/properties/a", "type": "string"}, {"$id": "#/properties/a", "type": "integer"}
     schema = {"properties": {"a": twice[0], "b": twice[1], "c": {"$ref": "#/properties/a"}}}
     assert not verdict(Validator(schema, dialect="draft7"), {"c": 1})
+
+
+@pytest.mark.parametrize("uri", [DRAFT_7, DRAFT_2019, DRAFT_2020, "http://json-schema.org/draft-04/schema#"])
+def test_a_meta_schema_is_known_under_http_and_https(uri: str) -> None:
+    place = uri.partition(":")[2]
+    schema = {"items": [{"type": "string"}]} if uri != DRAFT_2020 else {"prefixItems": [{"type": "string"}]}
+    for scheme in ("http", "https"):
+        assert not verdict(Validator({"$schema": f"{scheme}:{place}", **schema}), [1])
+    assert refusal({"$schema": f"ftp:{place}"}).keyword == "$schema"
