@@ -190,3 +190,11 @@ def test_a_meta_schema_is_known_under_http_and_https(uri: str) -> None:
     for scheme in ("http", "https"):
         assert not verdict(Validator({"$schema": f"{scheme}:{place}", **schema}), [1])
     assert refusal({"$schema": f"ftp:{place}"}).keyword == "$schema"
+
+
+def test_a_registry_may_name_a_document_with_an_empty_fragment() -> None:
+    registry = {"http://e.com/a#": {"type": "string"}, "http://e.com/b": {"type": "integer"}}
+    schema = {"properties": {"a": {"$ref": "http://e.com/a"}, "b": {"$ref": "http://e.com/b#"}}}
+    validator = Validator(schema, registry=registry)
+    assert [verdict(validator, value) for value in ({"a": "x", "b": 1}, {"a": 1}, {"b": "x"})] == [True, False, False]
+    assert refusal({"$ref": "http://e.com/c"}, registry=registry).schema_path == "/$ref"
