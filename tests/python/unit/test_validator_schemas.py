@@ -198,3 +198,34 @@ def test_a_registry_may_name_a_document_with_an_empty_fragment() -> None:
     validator = Validator(schema, registry=registry)
     assert [verdict(validator, value) for value in ({"a": "x", "b": 1}, {"a": 1}, {"b": "x"})] == [True, False, False]
     assert refusal({"$ref": "http://e.com/c"}, registry=registry).schema_path == "/$ref"
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/a", "#", "a"])
+def test_a_definition_in_a_definition_may_refer_to_it_though_nothing_refers_to_either(reference: str) -> None:
+    inner = {"$ref": reference}
+    schema = {"$defs": {"a": {"$id": "a", "type": "object", "$defs": {"inner": inner, "a": {"type": "string"}}}}}
+    assert verdict(Validator(schema), 1)
+    inner["minLength"] = "1"
+    assert refusal(schema).schema_path == "/$defs/a/$defs/inner/minLength"
+
+
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        {"a": {"$ref": "#/$defs/a"}},
+        {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}},
+    ],
+)
+def test_a_circle_of_definitions_is_refused_though_nothing_refers_to_it(definitions: dict[str, Any]) -> None:
+    assert refusal({"$defs": definitions}).keyword == "$ref"
+
+
+def test_definitions_that_nothing_refers_to_are_read_once() -> None:
+    count = 20_000
+    chain = {f"d{n}": {"properties": {"x": {"$ref": f"#/$defs/d{n - 1}"}}} for n in range(1, count)}
+    schema = {"$defs": {"d0": {"type": "string"}, **chain}}
+    # Read again for each, they would take minutes.
+    assert verdict(Validator(schema), 1)
+    schema["$defs"][f"d{count // 2}"]["type"] = "strin"
+    assert refusal(schema).schema_path == f"/$defs/d{count // 2}/type"

@@ -420,26 +420,27 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         self.definitions.push((schema, resource, place));
     }
 
-    /// Definitions that nothing refers to are compiled for their errors alone.
+    /// Definitions that nothing refers to are compiled for their errors alone: all as targets, so that each is read once
+    /// whatever they refer to, and then out of the plan again.
     fn check_definitions(&mut self) -> Result<(), SchemaError> {
+        let mark = Mark::of(&self.tables, self.target_order.len(), self.kind_nodes.len());
         let mut at = 0;
         while at < self.definitions.len() {
             let (schema, resource, place) = self.definitions[at].clone();
             at += 1;
-            if self.targets.contains_key(&(schema.identity(), resource)) {
-                continue;
-            }
-            let mark = Mark::of(&self.tables, self.target_order.len(), self.kind_nodes.len());
             self.depth = 1;
-            self.schema(&Place::root(&place), schema, resource, None)?;
+            self.target(schema, resource, place)?;
             self.drain()?;
-            mark.rewind(&mut self.tables);
-            self.shared.clear();
-            for key in self.target_order.drain(mark.targets..) {
-                self.targets.remove(&key);
-            }
-            self.kind_nodes.truncate(mark.kind_nodes);
         }
+        if self.target_order.len() > mark.targets {
+            self.refuse_circles()?;
+        }
+        mark.rewind(&mut self.tables);
+        self.shared.clear();
+        for key in self.target_order.drain(mark.targets..) {
+            self.targets.remove(&key);
+        }
+        self.kind_nodes.truncate(mark.kind_nodes);
         Ok(())
     }
 

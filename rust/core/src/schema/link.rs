@@ -255,7 +255,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     }
 
     /// Refuses circles of schemas that apply to the same value: they would never end (2020-12 Core 9.4.1).
-    fn refuse_circles(&self) -> Result<(), SchemaError> {
+    pub(super) fn refuse_circles(&self) -> Result<(), SchemaError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
