@@ -36,15 +36,31 @@ impl<'a, 'py> PyHost<'a, 'py> {
 
     fn ask(&self, uri: &str) -> PyResult<Option<PyValue<'a>>> {
         let Some(registry) = &self.registry else { return Ok(None) };
-        let answer = if registry.is_callable() { registry.call1((uri,)) } else { registry.get_item(uri) };
-        let document = match answer {
-            Ok(document) if document.is_none() => return Ok(None),
-            Ok(document) => document,
-            Err(error) if error.is_instance_of::<PyLookupError>(registry.py()) => return Ok(None),
-            Err(error) => return Err(error),
+        let py = registry.py();
+        let document = if registry.is_callable() {
+            document_of(py, registry.call1((uri,)))?
+        } else {
+            // Up to draft 7 an $id is often written with an empty fragment, and so is the name in a mapping.
+            match document_of(py, registry.get_item(uri))? {
+                None => document_of(py, registry.get_item(format!("{uri}#")))?,
+                document => document,
+            }
         };
+        let Some(document) = document else { return Ok(None) };
         // A copy: the registry is the caller's code, which may change what it gave away at its next call.
         self.keep(&to_python::copy(&document)?).map(Some)
+    }
+}
+
+/// The document of a registry's answer; None and a `LookupError` say that there is none.
+fn document_of<'py>(
+    py: Python<'py>,
+    answer: PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match answer {
+        Ok(document) => Ok(Some(document).filter(|document| !document.is_none())),
+        Err(error) if error.is_instance_of::<PyLookupError>(py) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -167,6 +167,16 @@ pub fn equal<'a, 'b, A: Instance<'a>, B: Instance<'b>>(a: A, b: B) -> bool {
     }
 }
 
+/// Is a value JSON data through and through, and nested no deeper than so many levels?
+pub fn is_bounded<'a, I: Instance<'a>>(value: I, levels: usize) -> bool {
+    match value.kind() {
+        Kind::Foreign => false,
+        Kind::Array => levels > 0 && value.items(|_, item| is_bounded(item, levels - 1)),
+        Kind::Object => levels > 0 && value.members(|_, item| is_bounded(item, levels - 1)),
+        _ => true,
+    }
+}
+
 /// Feeds a hash that is equal for equal JSON values; members count without their order.
 /// Members and items are hashed under `keys`, as `state` should be.
 pub fn hash_value<'a, I: Instance<'a>>(

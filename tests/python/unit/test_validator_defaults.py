@@ -29,6 +29,28 @@ CASES = {
         {"p3": "x", "other": 1},
         {**FILLED, "p3": "x", "other": 1, "list": []},
     ),
+    "behind references": (
+        {
+            "properties": {
+                "a": {"$ref": "#/$defs/a"},
+                "b": {"$ref": "http://e.com/b"},
+                "own": {"$ref": "#/$defs/a", "default": "own"},
+                "self": {"$ref": "#"},
+            },
+            "$defs": {
+                "a": {"default": "a"},
+                "b": {"$id": "http://e.com/b", "$ref": "#/$defs/c", "$defs": {"c": {"$ref": "c"}}},
+                "c": {"$id": "http://e.com/c", "type": "object", "default": {"c": []}},
+            },
+        },
+        {"self": {"a": None}},
+        {
+            "self": {"a": None, "b": {"c": []}, "own": "own"},
+            "a": "a",
+            "b": {"c": []},
+            "own": "own",
+        },
+    ),
     "first branch that accepts": (
         {"anyOf": [{"required": ["z"], **INNER}, {"properties": {"y": {"default": 2}}}]},
         {},

@@ -1,8 +1,8 @@
 //! The registry of formats: one row a name, one small file a format or family of formats.
 //!
-//! Source: JSON Schema 2020-12 Validation, section 7.3, and the same section of drafts 4, 6, 7, 2019-09 and v1. No draft
-//! gives a name another meaning than a later one, so one table serves every dialect; a name that is not in it is an
-//! annotation.
+//! Source: JSON Schema 2020-12 Validation, section 7.3, and the same section of drafts 4, 6, 7, 2019-09 and v1. One table
+//! serves every dialect: `relative-json-pointer` alone has changed its meaning, and has a second row at the end. A name
+//! that is not in the table is an annotation.
 
 pub mod content;
 mod date_time;
@@ -17,6 +17,8 @@ mod uri;
 mod uri_template;
 mod uuid;
 
+use crate::schema::dialect::Draft;
+
 struct Row {
     name: &'static str,
     check: fn(&str) -> bool,
@@ -26,7 +28,13 @@ const fn row(name: &'static str, check: fn(&str) -> bool) -> Row {
     Row { name, check }
 }
 
-static FORMATS: [Row; 19] = [
+/// How many rows are the latest meaning of their name.
+const LATEST: usize = 19;
+
+/// The name that had another meaning before 2020-12.
+const CHANGED: &str = "relative-json-pointer";
+
+static FORMATS: [Row; LATEST + 1] = [
     row("date", date_time::is_date),
     row("date-time", date_time::is_date_time),
     row("duration", duration::is_duration),
@@ -46,6 +54,7 @@ static FORMATS: [Row; 19] = [
     row("uri-reference", uri::is_uri_reference),
     row("uri-template", uri_template::is_uri_template),
     row("uuid", uuid::is_uuid),
+    row(CHANGED, json_pointer::is_old_relative_json_pointer),
 ];
 
 /// A format of the registry: a handle that is cheap to copy and to keep in a plan.
@@ -65,10 +74,11 @@ impl Format {
     }
 }
 
-/// The format of that name, or `None` where the specification knows none (the keyword is then an annotation).
+/// The format of that name in a draft, or `None` where the specification knows none (the keyword is then an annotation).
 /// Names are compared exactly.
-pub fn lookup(name: &str) -> Option<Format> {
-    let index = FORMATS.binary_search_by(|row| row.name.cmp(name)).ok()?;
+pub fn lookup(name: &str, draft: Draft) -> Option<Format> {
+    let latest = FORMATS[..LATEST].binary_search_by(|row| row.name.cmp(name)).ok()?;
+    let index = if draft < Draft::D2020 && name == CHANGED { LATEST } else { latest };
     u8::try_from(index).ok().map(Format)
 }
 
@@ -79,9 +89,9 @@ mod tests {
     #[test]
     fn rows_are_sorted_so_that_every_name_is_found() {
         for row in &FORMATS {
-            assert_eq!(lookup(row.name).map(Format::name), Some(row.name));
+            assert_eq!(lookup(row.name, Draft::D2020).map(Format::name), Some(row.name));
         }
-        assert_eq!(lookup("Date"), None);
-        assert_eq!(lookup(""), None);
+        assert_eq!(lookup("Date", Draft::D7), None);
+        assert_eq!(lookup("", Draft::D7), None);
     }
 }

@@ -28,14 +28,17 @@ fn exclusive_flag<'a, I: Instance<'a>>(scope: &Scope<'_, I>, keyword: Keyword) -
     scope.dialect.draft == DraftName::D4 && scope.get(keyword).is_some_and(Instance::boolean)
 }
 
+/// The bound of an exclusive keyword, which in draft 4 only speaks of the limit that must stand beside it.
 fn exclusive<'a, I: Instance<'a>>(
     scope: &Scope<'_, I>,
     keyword: Keyword,
+    limit: Keyword,
     value: I,
 ) -> Result<Option<Bound>, SchemaError> {
     if scope.dialect.draft == DraftName::D4 {
         return match value.kind() {
-            Kind::Bool => Ok(None),
+            Kind::Bool if scope.get(limit).is_some() => Ok(None),
+            Kind::Bool => Err(scope.error(keyword, format!("Expected {} beside it", limit.name()))),
             kind => Err(scope.error(keyword, format!("Expected a boolean, got {}", kind.word()))),
         };
     }
@@ -73,7 +76,7 @@ pub(crate) fn exclusive_minimum<'a, H: Host<'a>>(
     draft: &mut Draft,
     value: H::Instance,
 ) -> Result<(), SchemaError> {
-    if let Some(bound) = exclusive(scope, Keyword::ExclusiveMinimum, value)? {
+    if let Some(bound) = exclusive(scope, Keyword::ExclusiveMinimum, Keyword::Minimum, value)? {
         draft.number().raise(bound);
     }
     Ok(())
@@ -86,7 +89,7 @@ pub(crate) fn exclusive_maximum<'a, H: Host<'a>>(
     draft: &mut Draft,
     value: H::Instance,
 ) -> Result<(), SchemaError> {
-    if let Some(bound) = exclusive(scope, Keyword::ExclusiveMaximum, value)? {
+    if let Some(bound) = exclusive(scope, Keyword::ExclusiveMaximum, Keyword::Maximum, value)? {
         draft.number().lower(bound);
     }
     Ok(())

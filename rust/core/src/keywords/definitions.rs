@@ -21,9 +21,12 @@ pub(crate) fn compile<'a, H: Host<'a>>(
         );
     }
     let place = scope.place.then(keyword.name());
+    let mut refused = Ok(());
     value.members(|key, schema| {
-        compiler.remember_definition(schema, scope.resource, place.then(key.text()).pointer());
-        true
+        let place = place.then(key.text());
+        refused = Compiler::<H>::refuse_boolean(scope, &place, schema);
+        compiler.remember_definition(schema, scope.resource, place.pointer());
+        refused.is_ok()
     });
-    Ok(())
+    refused
 }

@@ -21,7 +21,7 @@ pub(crate) fn compile<'a, H: Host<'a>>(
         return Err(scope.error(Keyword::Format, format!("Expected a string, got {}", value.kind().word())));
     }
     if compiler.asserts_format(scope.dialect)
-        && let Some(format) = formats::lookup(value.text())
+        && let Some(format) = formats::lookup(value.text(), scope.dialect.draft)
     {
         draft.string().format = Some(format);
     }

@@ -54,7 +54,8 @@ pub(crate) fn additional_items<'a, H: Host<'a>>(
     draft: &mut Draft,
     value: H::Instance,
 ) -> Result<(), SchemaError> {
-    let node = compiler.subschema(scope, &scope.place.then(Keyword::AdditionalItems.name()), value)?;
+    let place = scope.place.then(Keyword::AdditionalItems.name());
+    let node = compiler.subschema_or_boolean(scope, &place, value)?;
     if scope.get(Keyword::Items).is_some_and(|items| items.kind() == Kind::Array) {
         draft.array().rest = node;
         draft.array().has_rest = true;

@@ -7,7 +7,7 @@ use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
 use crate::plan::{FALSE, NONE, ObjectRule, Property, first_word, same};
 use crate::schema::SchemaError;
-use crate::schema::compile::{Compiler, Host, Scope};
+use crate::schema::compile::{Compiler, Host, Place, Scope};
 use crate::schema::draft::{Draft, ObjectDraft};
 use crate::schema::tables::push;
 use crate::value::Value;
@@ -81,31 +81,60 @@ pub(crate) fn properties<'a, H: Host<'a>>(
     let mut failed = None;
     draft.object().properties.reserve(value.len());
     value.members(|key, schema| {
-        let name = key.text();
-        match compiler.subschema(scope, &place.then(name), schema) {
-            Ok(node) => {
-                let at = add(compiler, draft.object(), name);
-                draft.object().properties[at].declared = node;
-                if let Some(default) = schema.member(0, "default") {
-                    if !compiler.is_literal(default) {
-                        failed = Some(SchemaError {
-                            message: "Expected JSON data of bounded depth".to_owned(),
-                            schema_path: place.then(name).then("default").pointer(),
-                            keyword: Some("default"),
-                        });
-                        return false;
-                    }
-                    let token =
-                        if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
-                    let row = (Value::copy_of(default), token);
-                    draft.object().properties[at].default = push(&mut compiler.tables.defaults, row);
-                }
-            }
-            Err(error) => failed = Some(error),
-        }
+        failed = property(compiler, scope, draft, &place.then(key.text()), key.text(), schema).err();
         failed.is_none()
     });
     failed.map_or(Ok(()), Err)
+}
+
+fn property<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    draft: &mut Draft,
+    place: &Place<'_>,
+    name: &str,
+    schema: H::Instance,
+) -> Result<(), SchemaError> {
+    let node = compiler.subschema(scope, place, schema)?;
+    let at = add(compiler, draft.object(), name);
+    draft.object().properties[at].declared = node;
+    let Some(default) = default_of(compiler, scope, schema)? else { return Ok(()) };
+    if !compiler.is_literal(default) {
+        return Err(SchemaError {
+            message: "Expected JSON data of bounded depth".to_owned(),
+            schema_path: place.then("default").pointer(),
+            keyword: Some("default"),
+        });
+    }
+    let token = if default.kind() == Kind::String { compiler.host.intern(default.text()) } else { 0 };
+    let row = (Value::copy_of(default), token);
+    draft.object().properties[at].default = push(&mut compiler.tables.defaults, row);
+    Ok(())
+}
+
+/// A member's default: its schema's own, or that of the schema that its `$ref` leads to.
+fn default_of<'a, H: Host<'a>>(
+    compiler: &mut Compiler<'_, 'a, H>,
+    scope: &Scope<'_, H::Instance>,
+    schema: H::Instance,
+) -> Result<Option<H::Instance>, SchemaError> {
+    /// More references one behind the other than anybody writes; a circle of them has been refused.
+    const HOPS: usize = 32;
+    let (mut schema, mut resource) = (schema, scope.resource);
+    for _ in 0..HOPS {
+        if let Some(default) = schema.member(0, "default") {
+            return Ok(Some(default));
+        }
+        let Some(reference) = schema.member(0, "$ref").filter(|value| value.kind() == Kind::String) else {
+            break;
+        };
+        resource = compiler.references.resource_at(compiler.host, schema, resource)?;
+        let Some(target) = compiler.references.resolve(compiler.host, reference.text(), resource)? else {
+            break;
+        };
+        (schema, resource) = (target.schema, target.resource);
+    }
+    Ok(None)
 }
 
 /// Compiles `patternProperties`.
@@ -143,7 +172,7 @@ pub(crate) fn additional_properties<'a, H: Host<'a>>(
     value: H::Instance,
 ) -> Result<(), SchemaError> {
     let place = scope.place.then(Keyword::AdditionalProperties.name());
-    draft.object().additional = compiler.subschema(scope, &place, value)?;
+    draft.object().additional = compiler.subschema_or_boolean(scope, &place, value)?;
     draft.object().has_additional = true;
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::draft::Draft;
 use super::reference::{References, ResourceId};
 use super::tables::{Mark, Tables, push};
 use super::uri;
-use crate::instance::{Instance, Key, Kind, kinds};
+use crate::instance::{Instance, Key, Kind, is_bounded, kinds};
 use crate::keywords::{self, Keyword};
 use crate::limits::Limits;
 use crate::plan::{FALSE, Node, NodeId, Plan, TRUE};
@@ -194,6 +194,36 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     /// # Errors
     /// When the subschema is no schema, or is refused itself.
     pub fn subschema(
+        &mut self,
+        scope: &Scope<'_, H::Instance>,
+        place: &Place<'_>,
+        schema: H::Instance,
+    ) -> Result<NodeId, SchemaError> {
+        Self::refuse_boolean(scope, place, schema)?;
+        self.subschema_or_boolean(scope, place, schema)
+    }
+
+    /// Refuses a boolean as a schema in draft 4.
+    ///
+    /// # Errors
+    /// When it is one.
+    pub fn refuse_boolean(
+        scope: &Scope<'_, H::Instance>,
+        place: &Place<'_>,
+        schema: H::Instance,
+    ) -> Result<(), SchemaError> {
+        if scope.dialect.draft > DraftName::D4 || schema.kind() != Kind::Bool {
+            return Ok(());
+        }
+        let message = "Expected a schema (an object in draft 4), got boolean".to_owned();
+        Err(SchemaError { message, schema_path: place.pointer(), keyword: None })
+    }
+
+    /// The node of a subschema that may be a boolean in every draft: `additionalItems` and `additionalProperties`.
+    ///
+    /// # Errors
+    /// When the subschema is no schema, or is refused itself.
+    pub fn subschema_or_boolean(
         &mut self,
         scope: &Scope<'_, H::Instance>,
         place: &Place<'_>,
@@ -390,26 +420,27 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         self.definitions.push((schema, resource, place));
     }
 
-    /// Definitions that nothing refers to are compiled for their errors alone.
+    /// Definitions that nothing refers to are compiled for their errors alone: all as targets, so that each is read once
+    /// whatever they refer to, and then out of the plan again.
     fn check_definitions(&mut self) -> Result<(), SchemaError> {
+        let mark = Mark::of(&self.tables, self.target_order.len(), self.kind_nodes.len());
         let mut at = 0;
         while at < self.definitions.len() {
             let (schema, resource, place) = self.definitions[at].clone();
             at += 1;
-            if self.targets.contains_key(&(schema.identity(), resource)) {
-                continue;
-            }
-            let mark = Mark::of(&self.tables, self.target_order.len(), self.kind_nodes.len());
             self.depth = 1;
-            self.schema(&Place::root(&place), schema, resource, None)?;
+            self.target(schema, resource, place)?;
             self.drain()?;
-            mark.rewind(&mut self.tables);
-            self.shared.clear();
-            for key in self.target_order.drain(mark.targets..) {
-                self.targets.remove(&key);
-            }
-            self.kind_nodes.truncate(mark.kind_nodes);
         }
+        if self.target_order.len() > mark.targets {
+            self.refuse_circles()?;
+        }
+        mark.rewind(&mut self.tables);
+        self.shared.clear();
+        for key in self.target_order.drain(mark.targets..) {
+            self.targets.remove(&key);
+        }
+        self.kind_nodes.truncate(mark.kind_nodes);
         Ok(())
     }
 
@@ -503,7 +534,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         if plain && reserved.is_none() {
             return self.kind_node(draft.types);
         }
-        let merged = self.merged(&draft);
+        let merged = self.merged(&draft, resource);
         let id = reserved.unwrap_or_else(|| self.reserve());
         match merged {
             None => self.put(id, draft, resource),
@@ -568,15 +599,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
 
     /// Is a value of the schema JSON data that may be copied and compared?
     pub fn is_literal(&self, value: H::Instance) -> bool {
-        fn bounded<'a, I: Instance<'a>>(value: I, left: usize) -> bool {
-            match value.kind() {
-                Kind::Foreign => false,
-                Kind::Array => left > 0 && value.items(|_, item| bounded(item, left - 1)),
-                Kind::Object => left > 0 && value.members(|_, item| bounded(item, left - 1)),
-                _ => true,
-            }
-        }
-        bounded(value, self.options.limits.depth)
+        is_bounded(value, self.options.limits.depth)
     }
 
     /// Is the `format` keyword asserted in this dialect?

@@ -77,12 +77,14 @@ impl Dialect {
         Self { draft, vocabularies: 127, format_assertion: false }
     }
 
-    /// The dialect with this name or meta-schema URI (with or without an empty fragment).
+    /// The dialect with this name or meta-schema URI (with or without an empty fragment). The drafts differ in `http` and
+    /// `https`, schemas do not care, and nothing is fetched: either is taken.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.strip_suffix('#').unwrap_or(name);
+        let place = after_scheme(name);
         DRAFTS
             .iter()
-            .find(|(_, short, uri)| *short == name || *uri == name)
+            .find(|(_, short, uri)| *short == name || (place.is_some() && place == after_scheme(uri)))
             .map(|(draft, _, _)| Self::of(*draft))
     }
 
@@ -134,4 +136,9 @@ impl Dialect {
     pub fn id_keyword(self) -> &'static str {
         if self.draft == Draft::D4 { "id" } else { "$id" }
     }
+}
+
+/// What follows `http:` or `https:`.
+fn after_scheme(uri: &str) -> Option<&str> {
+    uri.strip_prefix("http:").or_else(|| uri.strip_prefix("https:"))
 }

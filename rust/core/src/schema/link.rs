@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::SchemaError;
 use super::compile::{Compiler, Host};
 use super::draft::{Draft, ObjectDraft, can_join_objects, join_numbers, join_strings};
+use super::reference::ResourceId;
 use super::tables::push;
 use crate::instance::{Kind, kinds};
 use crate::keywords::{Check, all_of, if_};
@@ -124,7 +125,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     }
 
     /// The draft with the nodes that apply to the same value merged in; None where none could be.
-    pub(super) fn merged(&mut self, draft: &Draft) -> Option<Draft> {
+    pub(super) fn merged(&mut self, draft: &Draft, resource: ResourceId) -> Option<Draft> {
         let mut merged = draft.clone();
         merged.merge.clear();
         let mut taken = Vec::new();
@@ -138,7 +139,9 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
             if together && is_condition(self, node) {
                 continue;
             }
-            if seen.insert(*node) && self.is_finished(*node) && self.absorb(&mut merged, *node) {
+            // A node of another resource is entered as it stands: dynamic references ask which resources were.
+            let is_own = self.tables.nodes[*node as usize].resource == resource;
+            if seen.insert(*node) && is_own && self.is_finished(*node) && self.absorb(&mut merged, *node) {
                 taken.push(*node);
             }
         }
@@ -263,7 +266,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
     }
 
     /// Refuses circles of schemas that apply to the same value: they would never end (2020-12 Core 9.4.1).
-    fn refuse_circles(&self) -> Result<(), SchemaError> {
+    pub(super) fn refuse_circles(&self) -> Result<(), SchemaError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::compile::Host;
 use super::dialect::{Dialect, Draft};
 use super::{SchemaError, uri};
-use crate::instance::{Instance, Key, Kind};
+use crate::instance::{Instance, Key, Kind, equal, is_bounded};
 use crate::keywords::{Keyword, Subschemas};
 
 /// Index of a schema resource.
@@ -89,7 +89,10 @@ impl<'a, I: Instance<'a>> References<I> {
             keyword: Some("$id"),
         })?;
         if !uri.is_empty() {
-            self.by_uri.entry(uri.clone()).or_insert(id);
+            let first = *self.by_uri.entry(uri.clone()).or_insert(id);
+            if first != id && !self.is_same(self.resource(first).root, root) {
+                return Err(Self::named_twice(&uri, dialect.id_keyword(), &place));
+            }
         }
         self.by_root.insert(root.identity(), id);
         self.resources.push(Resource { uri, root, dialect, place });
@@ -108,7 +111,9 @@ impl<'a, I: Instance<'a>> References<I> {
         default: Dialect,
     ) -> Result<ResourceId, SchemaError> {
         let dialect = Self::dialect_of(host, root, default, "")?;
-        let own = id_of(root, dialect).map(|id| uri::resolve(location, uri::split_fragment(id).0));
+        // Also beside a $ref of draft 7: there is no base around the document that could hold in its place.
+        let own =
+            text_of(root, dialect.id_keyword()).map(|id| uri::resolve(location, uri::split_fragment(id).0));
         let id = self.add(own.unwrap_or_else(|| location.to_owned()), root, dialect, String::new())?;
         if !location.is_empty() {
             self.by_uri.entry(location.to_owned()).or_insert(id);
@@ -230,42 +235,39 @@ impl<'a, I: Instance<'a>> References<I> {
         if depth > 0 && schema.member(0, "$schema").is_some() {
             dialect = Self::dialect_of(host, schema, dialect, place)?;
         }
-        let plain_ref =
-            !dialect.ref_has_siblings() && schema.member(0, "$ref").is_some_and(|v| v.kind() == Kind::String);
-        if plain_ref {
-            return Ok(());
-        }
+        let plain_ref = is_plain_ref(schema, dialect);
         if let Some(id) = id_of(schema, dialect) {
             let (absolute, fragment) = uri::split_fragment(id);
             if dialect.draft <= Draft::D7 && absolute.is_empty() && !fragment.is_empty() {
-                self.anchor(inside, fragment, schema, place);
+                self.anchor(inside, fragment, dialect.id_keyword(), schema, place)?;
             } else if depth > 0 {
                 let resolved = uri::resolve(&self.resource(inside).uri, absolute);
                 inside = self.add(resolved, schema, dialect, place.clone())?;
                 if dialect.draft <= Draft::D7 && !fragment.is_empty() {
-                    self.anchor(inside, fragment, schema, place);
+                    self.anchor(inside, fragment, dialect.id_keyword(), schema, place)?;
                 }
             }
         }
         if dialect.draft >= Draft::D2019 {
-            let text =
-                |word: &str| schema.member(0, word).filter(|v| v.kind() == Kind::String).map(Instance::text);
-            if let Some(anchor) = text("$anchor") {
-                self.anchor(inside, anchor, schema, place);
+            if let Some(anchor) = text_of(schema, "$anchor") {
+                self.anchor(inside, anchor, "$anchor", schema, place)?;
             }
             if dialect.draft >= Draft::D2020 {
-                if let Some(anchor) = text("$dynamicAnchor") {
-                    self.anchor(inside, anchor, schema, place);
+                if let Some(anchor) = text_of(schema, "$dynamicAnchor") {
+                    self.anchor(inside, anchor, "$dynamicAnchor", schema, place)?;
                     self.dynamic.push((inside, anchor.to_owned()));
                 }
             } else if schema.member(0, "$recursiveAnchor").is_some_and(Instance::boolean) {
-                self.anchor(inside, RECURSIVE, schema, place);
+                self.anchor(inside, RECURSIVE, "$recursiveAnchor", schema, place)?;
                 self.dynamic.push((inside, RECURSIVE.to_owned()));
             }
         }
         let mut found = Vec::new();
         schema.members(|key, value| {
-            if let Some(keyword) = Keyword::lookup(key.text()) {
+            // Beside a plain $ref only definitions may be referred to.
+            if let Some(keyword) = Keyword::lookup(key.text())
+                && (!plain_ref || keyword == Keyword::Definitions)
+            {
                 found.push((keyword, value));
             }
             true
@@ -316,9 +318,33 @@ impl<'a, I: Instance<'a>> References<I> {
         Ok(())
     }
 
-    fn anchor(&mut self, resource: ResourceId, name: &str, schema: I, place: &str) {
+    /// Is a schema that has the name of another the same one, written out again?
+    fn is_same(&self, one: I, other: I) -> bool {
+        one.identity() == other.identity()
+            || (is_bounded(one, self.depth_limit) && is_bounded(other, self.depth_limit) && equal(one, other))
+    }
+
+    fn anchor(
+        &mut self,
+        resource: ResourceId,
+        name: &str,
+        keyword: &'static str,
+        schema: I,
+        place: &str,
+    ) -> Result<(), SchemaError> {
         let target = Target { schema, resource, place: place.to_owned() };
-        self.anchors.entry((resource, name.to_owned())).or_insert(target);
+        let first = self.anchors.entry((resource, name.to_owned())).or_insert(target).schema;
+        // A pointer as the fragment of an $id, which some generators write, names nothing.
+        if name == RECURSIVE || name.starts_with('/') || self.is_same(first, schema) {
+            return Ok(());
+        }
+        Err(Self::named_twice(name, keyword, place))
+    }
+
+    /// A URI cannot identify two schemas (2020-12 Core 9.1.2).
+    fn named_twice(name: &str, keyword: &'static str, place: &str) -> SchemaError {
+        let message = format!("Another schema has the name {} already", crate::issue::quoted(name));
+        SchemaError { message, schema_path: format!("{place}/{keyword}"), keyword: Some(keyword) }
     }
 
     /// Where a reference leads, seen from a resource. None where it leads nowhere.
@@ -387,7 +413,7 @@ impl<'a, I: Instance<'a>> References<I> {
         for token in uri::pointer_tokens(pointer) {
             let next = match schema.kind() {
                 Kind::Object => self.member(schema, &token),
-                Kind::Array => token.parse().ok().and_then(|index| schema.item(index)),
+                Kind::Array => uri::array_index(&token).and_then(|index| schema.item(index)),
                 _ => None,
             };
             let Some(next) = next else { return Ok(None) };
@@ -436,11 +462,18 @@ impl<'a, I: Instance<'a>> References<I> {
 
 /// The `$id` of a schema, where it names a resource or (up to draft 7) an anchor.
 fn id_of<'a, I: Instance<'a>>(schema: I, dialect: Dialect) -> Option<&'a str> {
+    if is_plain_ref(schema, dialect) { None } else { text_of(schema, dialect.id_keyword()) }
+}
+
+/// Is it a reference beside which nothing counts (draft 7 Core 8.3)?
+fn is_plain_ref<'a, I: Instance<'a>>(schema: I, dialect: Dialect) -> bool {
+    !dialect.ref_has_siblings() && text_of(schema, "$ref").is_some()
+}
+
+/// The text of a schema's member, where it is a string.
+fn text_of<'a, I: Instance<'a>>(schema: I, word: &str) -> Option<&'a str> {
     if schema.kind() != Kind::Object {
         return None;
     }
-    if !dialect.ref_has_siblings() && schema.member(0, "$ref").is_some_and(|v| v.kind() == Kind::String) {
-        return None;
-    }
-    schema.member(0, dialect.id_keyword()).filter(|id| id.kind() == Kind::String).map(Instance::text)
+    schema.member(0, word).filter(|value| value.kind() == Kind::String).map(Instance::text)
 }

@@ -62,18 +62,18 @@ fn without_dot_segments(path: &str) -> String {
     out
 }
 
-/// Resolves a reference without fragment against an absolute base without fragment.
+/// Resolves a reference without fragment against a base without fragment, which is absolute, relative or empty.
 pub fn resolve(base: &str, reference: &str) -> String {
-    let reference_parts = parts(reference);
-    if reference_parts.scheme.is_some() || base.is_empty() {
-        return reference.to_owned();
-    }
     if reference.is_empty() {
         return base.to_owned();
     }
-    let base_parts = parts(base);
+    let reference_parts = parts(reference);
+    if reference_parts.scheme.is_some() && !reference_parts.path.starts_with('/') {
+        return reference.to_owned(); // a URN: its path has no segments
+    }
+    let base_parts = parts(if reference_parts.scheme.is_some() { "" } else { base });
     let mut out = String::with_capacity(base.len() + reference.len());
-    if let Some(scheme) = base_parts.scheme {
+    if let Some(scheme) = reference_parts.scheme.or(base_parts.scheme) {
         out.push_str(scheme);
         out.push(':');
     }
@@ -126,6 +126,13 @@ pub fn pointer_tokens(pointer: &str) -> impl Iterator<Item = String> {
     pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
 }
 
+/// The array index that a token is: digits without a leading zero (RFC 6901 section 4).
+pub fn array_index(token: &str) -> Option<usize> {
+    let is_index =
+        token.bytes().all(|byte| byte.is_ascii_digit()) && (token.len() == 1 || !token.starts_with('0'));
+    is_index.then(|| token.parse().ok()).flatten()
+}
+
 /// Appends a token to a JSON Pointer.
 pub fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
@@ -155,9 +162,27 @@ mod tests {
             ("http://a/b/c/d;p?q", "", "http://a/b/c/d;p?q"),
             ("http://a", "g", "http://a/g"),
             ("http://a/b", "urn:x:y", "urn:x:y"),
+            ("http://a/b", "http://a/c/../d", "http://a/d"),
+            ("http://a/b", "urn:x/../y", "urn:x/../y"),
+            ("", "http://a/./d?x/../y", "http://a/d?x/../y"),
+            ("", "http://a", "http://a"),
             ("", "item", "item"),
+            ("", "./item", "item"),
+            ("", "/item", "/item"),
+            ("dir/item", "./other", "dir/other"),
+            ("dir/item", "../other", "other"),
+            ("", "", ""),
         ] {
             assert_eq!(resolve(base, reference), expected, "{reference} at {base}");
+        }
+    }
+
+    #[test]
+    fn array_indices_are_plain_digits() {
+        assert_eq!(array_index("0"), Some(0));
+        assert_eq!(array_index("10"), Some(10));
+        for bad in ["", "-", "00", "01", "+1", "-1", " 1", "1 ", "\u{661}", "99999999999999999999999"] {
+            assert_eq!(array_index(bad), None, "{bad:?}");
         }
     }
 

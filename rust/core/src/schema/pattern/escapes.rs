@@ -13,6 +13,7 @@ impl Parser<'_> {
         let node = match self.peek() {
             Some('b' | 'B') => {
                 let negated = self.next() == Some('B');
+                self.needs_backtracking |= negated;
                 return Ok((Node::WordBoundary { negated }, false));
             }
             Some('1'..='9') => {

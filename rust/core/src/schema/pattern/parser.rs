@@ -61,14 +61,15 @@ pub(super) struct Repeat {
 pub(super) struct Parsed {
     pub(super) node: Node,
     pub(super) groups: u32,
-    /// Look-around or backreferences: not a regular language for a linear engine.
+    /// Look-around or backreferences: not a regular language for a linear engine. Or `\B`, which the linear engine also
+    /// finds between the bytes of a character, and then misses what it should find.
     pub(super) needs_backtracking: bool,
 }
 
 impl Node {
     fn needs_backtracking(&self) -> bool {
         match self {
-            Self::Look { .. } | Self::Backreference(_) => true,
+            Self::Look { .. } | Self::Backreference(_) | Self::WordBoundary { negated: true } => true,
             Self::Concat(nodes) | Self::Alternation(nodes) => nodes.iter().any(Self::needs_backtracking),
             Self::Repeat(repeat) => repeat.node.needs_backtracking(),
             Self::Group(_, node) => node.needs_backtracking(),
@@ -77,7 +78,7 @@ impl Node {
             | Self::Set(_)
             | Self::Start
             | Self::End
-            | Self::WordBoundary { .. } => false,
+            | Self::WordBoundary { negated: false } => false,
         }
     }
 }
