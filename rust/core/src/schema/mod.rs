@@ -8,6 +8,7 @@ pub mod draft;
 mod link;
 pub mod pattern;
 pub mod reference;
+pub mod scope;
 pub(crate) mod sieve;
 pub mod tables;
 pub mod uri;
