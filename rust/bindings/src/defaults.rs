@@ -2,7 +2,7 @@
 //! which are shared where they cannot be changed.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use toolhead_core::drivers::decode::Start;
 use toolhead_core::plan::{NONE, ObjectRule, Plan, Property};
 use toolhead_core::value::Value;
@@ -24,10 +24,51 @@ enum Template {
     Defaults(Py<PyDict>, usize, Box<[u32]>),
 }
 
+/// The value of a default.
+enum Default {
+    /// It cannot be changed: all objects have the same.
+    Shared(Py<PyAny>),
+    /// Every object needs its own, of the same items or members, which cannot be changed.
+    List(Py<PyList>),
+    Dict(Py<PyDict>),
+    /// Every object needs its own, with all that is in it.
+    Nested,
+}
+
+impl Default {
+    fn new(py: Python<'_>, compiled: &Compiled, (value, token): &(Value, usize)) -> PyResult<Self> {
+        let is_leaf = |value: &Value| !matches!(value, Value::Array(_) | Value::Object(_));
+        let is_flat = match value {
+            Value::Array(items) => items.iter().all(is_leaf),
+            Value::Object(members) => members.iter().all(|(_, value)| is_leaf(value)),
+            _ if *token != 0 => {
+                return Ok(Self::Shared(make::known(&compiled.keys, py, *token).to_owned().unbind()));
+            }
+            _ => true,
+        };
+        if !is_flat {
+            return Ok(Self::Nested);
+        }
+        Ok(match to_python::from_value(py, value)?.cast_into::<PyList>() {
+            Ok(list) => Self::List(list.unbind()),
+            Err(other) => match other.into_inner().cast_into::<PyDict>() {
+                Ok(dict) => Self::Dict(dict.unbind()),
+                Err(leaf) => Self::Shared(leaf.into_inner().unbind()),
+            },
+        })
+    }
+
+    /// The value, where it is shared.
+    #[inline]
+    fn shared(&self) -> Option<&Py<PyAny>> {
+        if let Self::Shared(value) = self { Some(value) } else { None }
+    }
+}
+
 /// The objects of a plan's defaults.
 pub(crate) struct Defaults {
-    /// By index in [`Plan::defaults`]; None for what every object needs its own copy of.
-    values: Box<[Option<Py<PyAny>>]>,
+    /// By index in [`Plan::defaults`].
+    values: Box<[Default]>,
     /// By index in [`Plan::objects`].
     templates: Box<[Template]>,
 }
@@ -35,12 +76,8 @@ pub(crate) struct Defaults {
 impl Defaults {
     pub(crate) fn new(py: Python<'_>, compiled: &Compiled) -> PyResult<Self> {
         let plan = &compiled.plan;
-        let value = |(value, token): &(Value, usize)| match value {
-            Value::Array(_) | Value::Object(_) => Ok(None),
-            _ if *token != 0 => Ok(Some(make::known(&compiled.keys, py, *token).to_owned().unbind())),
-            _ => to_python::from_value(py, value).map(|made| Some(made.unbind())),
-        };
-        let values: Box<[Option<Py<PyAny>>]> = plan.defaults.iter().map(value).collect::<PyResult<_>>()?;
+        let values: Box<[Default]> =
+            plan.defaults.iter().map(|value| Default::new(py, compiled, value)).collect::<PyResult<_>>()?;
         let templates = plan
             .objects
             .iter()
@@ -53,7 +90,7 @@ impl Defaults {
                     let has_one = |property: &Property| property.default != NONE;
                     let copied = plan
                         .defaults_of(rule)
-                        .filter(|(_, property)| values[property.default as usize].is_none())
+                        .filter(|(_, property)| values[property.default as usize].shared().is_none())
                         .map(|(at, _)| u32::try_from(at).unwrap_or(NONE))
                         .collect();
                     return template(py, compiled, rule, has_one, &values)
@@ -74,8 +111,10 @@ impl Defaults {
         default: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         match &self.values[default as usize] {
-            Some(shared) => Ok(shared.bind(py).clone()),
-            None => to_python::from_value(py, &plan.defaults[default as usize].0),
+            Default::Shared(value) => Ok(value.bind(py).clone()),
+            Default::List(list) => Ok(list.bind(py).get_slice(0, usize::MAX).into_any()),
+            Default::Dict(dict) => Ok(dict.bind(py).copy()?.into_any()),
+            Default::Nested => to_python::from_value(py, &plan.defaults[default as usize].0),
         }
     }
 
@@ -117,7 +156,7 @@ impl Defaults {
         let of_rule = &plan.objects[rule as usize];
         let add = |lacking: &Bound<'_, PyDict>, property: &Property| {
             let name = make::known(&compiled.keys, py, property.token);
-            match &self.values[property.default as usize] {
+            match self.values[property.default as usize].shared() {
                 Some(shared) => Ok(make::dict_set_default(object, &name, shared.bind(py))?),
                 None if lacking.contains(name)? => Ok(()),
                 None => object.set_item(name, self.value(py, plan, property.default)?),
@@ -141,12 +180,12 @@ fn template(
     compiled: &Compiled,
     rule: &ObjectRule,
     is_wanted: impl Fn(&Property) -> bool,
-    values: &[Option<Py<PyAny>>],
+    values: &[Default],
 ) -> PyResult<Py<PyDict>> {
     let dict = PyDict::new(py);
     for property in compiled.plan.properties_of(rule).iter().filter(|property| is_wanted(property)) {
         let name = make::known(&compiled.keys, py, property.token);
-        match values.get(property.default as usize).and_then(Option::as_ref) {
+        match values.get(property.default as usize).and_then(Default::shared) {
             Some(shared) => dict.set_item(name, shared)?,
             None => dict.set_item(name, py.None())?,
         }
