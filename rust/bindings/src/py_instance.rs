@@ -147,8 +147,10 @@ impl<'a> Instance<'a> for PyValue<'a> {
         if self.builtin() != Builtin::Dict {
             return None;
         }
-        // The interpreter's own lookup would have to trust that no key runs code to be compared, and members are few
-        // where this is asked: they are walked.
+        // Members are mostly few where this is asked: they are walked.
+        if self.0.is_searchable() {
+            return self.0.dict_find(name).map(Self);
+        }
         let mut found = None;
         self.0.dict_members(|key, value| {
             let same = key.address() == token && token != 0;

@@ -229,3 +229,28 @@ def test_definitions_that_nothing_refers_to_are_read_once() -> None:
     assert verdict(Validator(schema), 1)
     schema["$defs"][f"d{count // 2}"]["type"] = "strin"
     assert refusal(schema).schema_path == f"/$defs/d{count // 2}/type"
+
+
+class Name(str):
+    """A name whose own code must not run."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("compared")
+
+
+@pytest.mark.parametrize("key", [str, Name])
+def test_references_find_their_definition_among_many(key: type[str]) -> None:
+    names = [f"é {number}/~" for number in range(40)]
+    definitions = {key(name): {"const": number} for number, name in enumerate(names)}
+    pointers = [name.replace("~", "~0").replace("/", "~1") for name in names]
+    schema = {"$defs": definitions, "prefixItems": [{"$ref": f"#/$defs/{pointer}"} for pointer in pointers]}
+    validator = Validator(schema)
+    assert validator.is_valid(list(range(40)))
+    assert not validator.is_valid(list(range(39, -1, -1)))
+    with pytest.raises(SchemaError):
+        Validator({**schema, "$ref": "#/$defs/é 40~1~0"})

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use pyo3::{Borrowed, ffi};
 
 use super::dict_table;
@@ -312,6 +313,24 @@ impl<'a> Raw<'a> {
                 return false;
             }
         }
+    }
+
+    /// Is a dict so large that the interpreter's own lookup is quicker than a walk, and safe: are all its keys exact strs, so
+    /// that no other code is run to compare them?
+    pub(crate) fn is_searchable(self) -> bool {
+        const MANY: usize = 16;
+        self.dict_len() > MANY && dict_table::entries(self.0.as_ptr()).is_some()
+    }
+
+    /// The member of a name, of a dict that [`is_searchable`](Self::is_searchable).
+    pub(crate) fn dict_find(self, name: &str) -> Option<Self> {
+        // SAFETY: the interpreter is attached as long as there is a Raw.
+        let py = unsafe { Python::assume_attached() };
+        let key = PyString::new(py, name);
+        // SAFETY: the object is a dict whose keys are all exact strs, and so is the key: no other code runs, nothing fails.
+        let found = unsafe { ffi::PyDict_GetItemWithError(self.0.as_ptr(), key.as_ptr()) };
+        // SAFETY: the dict keeps its value alive.
+        (!found.is_null()).then(|| unsafe { Self::from_pointer(found) })
     }
 
     /// The member after a position of a dict; positions start at 0.
