@@ -417,8 +417,7 @@ impl Plan {
         let inner = self.arrays.iter().map(|rule| of(&rule.prefix)).sum::<usize>()
             + self.objects.iter().map(|rule| of(&rule.patterns)).sum::<usize>()
             + self.checks.iter().map(Check::heap_size).sum::<usize>()
-            + self.sets.iter().map(|set| of(&set.slots) + of(&set.members)).sum::<usize>()
-            + self.sets.iter().flat_map(|set| &set.members).map(|(text, _)| text.len()).sum::<usize>()
+            + self.sets.iter().map(StringSet::heap_size).sum::<usize>()
             + self.places.iter().map(|(_, place)| place.len()).sum::<usize>()
             + self.defaults.iter().map(|(value, _)| value.heap_size()).sum::<usize>();
         size_of::<Self>()

@@ -101,6 +101,12 @@ impl StringSet {
         Self { members, slots, wide_slots, constant, narrows }
     }
 
+    /// Memory behind the set.
+    pub fn heap_size(&self) -> usize {
+        let texts: usize = self.members.iter().map(|(text, _)| text.len()).sum();
+        size_of_val(&*self.slots) + size_of_val(&*self.wide_slots) + size_of_val(&*self.members) + texts
+    }
+
     /// The host's handle of the member with this text.
     #[inline]
     pub fn find(&self, text: &[u8]) -> Option<usize> {

@@ -133,10 +133,6 @@ impl Tags {
 
     /// Memory of the discriminator.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>()
-            + self.name.len()
-            + size_of_val(&*self.integers)
-            + size_of_val(&*self.set.slots)
-            + self.set.members.iter().map(|member| size_of_val(member) + member.0.len()).sum::<usize>()
+        size_of::<Self>() + self.name.len() + size_of_val(&*self.integers) + self.set.heap_size()
     }
 }

@@ -16,7 +16,7 @@ use crate::schema::tables::Tables;
 /// They are bits of a word.
 const MOST_SCHEMAS: usize = 64;
 /// Schemas and names that are looked at for one choice, and how deep schemas may refer to each other.
-const MOST_LOOKS: usize = 4_096;
+const MOST_LOOKS: usize = 512;
 const DEEPEST: usize = 4;
 
 /// The schemas that are left by a member's value, as bits by their position.
@@ -227,11 +227,7 @@ impl Sieve {
 
     /// Memory of the sieve.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>()
-            + self.name.len()
-            + size_of_val(&*self.masks)
-            + size_of_val(&*self.set.slots)
-            + self.set.members.iter().map(|member| size_of_val(member) + member.0.len()).sum::<usize>()
+        size_of::<Self>() + self.name.len() + size_of_val(&*self.masks) + self.set.heap_size()
     }
 }
 
