@@ -414,17 +414,6 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     /// in place; then the position is behind it.
     #[inline]
     fn is_next(&mut self, property: &Property) -> bool {
-        let len = property.len as usize;
-        if len < size_of::<u64>()
-            && let Some(read) = self.text.get(self.at..).and_then(<[u8]>::first_chunk::<8>)
-        {
-            // The name and the quote behind it lie in one word.
-            let expected = property.word | u64::from(b'"') << (len * 8);
-            let differs = (u64::from_le_bytes(*read) ^ expected) << (56 - len * 8);
-            let found = property.plain && differs == 0;
-            self.at += if found { len + 1 } else { 0 };
-            return found;
-        }
         let name = self.plan.name_bytes(property);
         if property.plain
             && let Some((found, [b'"', ..])) =
