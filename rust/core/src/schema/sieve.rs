@@ -91,11 +91,11 @@ impl<'t> Search<'t> {
     }
 
     /// Counts the names for which a schema allows certain strings alone.
-    fn tagged(&mut self, id: NodeId, depth: usize, visit: &mut dyn FnMut(&'t str)) {
+    fn tagged(&mut self, id: NodeId, depth: usize, visit: &mut dyn FnMut(&'t str, usize)) {
         let Some(node) = self.node(id) else { return };
         for property in self.properties(node) {
             if self.constants(property).is_some() {
-                visit(self.name(property));
+                visit(self.name(property), property.token);
             }
         }
         if depth > 0 {
@@ -153,23 +153,24 @@ impl Sieve {
         if for_objects.len() < 2 || schemas.len() > MOST_SCHEMAS {
             return None;
         }
-        // How many branches ask for a name, the last of them, and which name came first.
-        let mut names: HashMap<&str, (usize, usize, Reverse<usize>)> = HashMap::new();
+        // How many branches ask for a name, which name came first, its token, and the last of the branches.
+        let mut names: HashMap<&str, (usize, Reverse<usize>, usize, usize)> = HashMap::new();
         for (at, branch) in &for_objects {
-            search.tagged(*branch, DEEPEST, &mut |name| {
+            search.tagged(*branch, DEEPEST, &mut |name, token| {
                 let first = Reverse(names.len());
-                let (count, last, _) = names.entry(name).or_insert((0, usize::MAX, first));
+                let (count, .., last) = names.entry(name).or_insert((0, first, token, usize::MAX));
                 if last != at {
                     (*count, *last) = (*count + 1, *at);
                 }
             });
         }
-        let (name, _) = names.into_iter().max_by_key(|(_, (count, _, first))| (*count, *first))?;
+        let (name, (.., token, _)) =
+            names.into_iter().max_by_key(|(_, (count, first, ..))| (*count, *first))?;
         let always = (0u64..).zip(schemas).filter(|(_, schema)| schema.is_none());
         let always = always.fold(0, |mask, (at, _)| mask | 1 << at);
         let mut sieve = Self {
             name: name.into(),
-            token: 0,
+            token,
             set: StringSet::new(Box::default(), false, false),
             masks: Box::default(),
             string: always,
@@ -205,8 +206,6 @@ impl Sieve {
         sieve.masks = order.iter().map(|constant| masks[constant] | sieve.string).collect();
         let members = order.iter().enumerate().map(|(place, constant)| ((*constant).into(), place)).collect();
         sieve.set = StringSet::new(members, false, false);
-        let token = tables.properties.iter().find(|property| search.name(property) == name);
-        sieve.token = token.map_or(0, |property| property.token);
         Some(Box::new(sieve))
     }
 
