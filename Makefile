@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 SOURCES := $(sort Cargo.toml Cargo.lock pyproject.toml README.md LICENSE \
   $(shell find rust python -type f ! -path '*/__pycache__/*' ! -name '*.so' ! -name '*.pyd'))
 
-.PHONY: help demo test test-rust test-python lint format bench bench-validate bench-stream bench-call wheel clean FORCE
+.PHONY: help demo test test-rust test-python lint format bench bench-validate bench-stream bench-call profile wheel clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the commands
@@ -65,6 +65,19 @@ bench-stream: $(BENCH_VENV)/stamp ## partial values while the text arrives, besi
 
 bench-call: $(BENCH_VENV)/stamp ## one awaited validated call, beside all peers; records and plots
 	$(BENCH_ENV) $(BENCH) -m peers call
+
+# The interpreter's own suffix is not asked for: `.so` alone is read wherever this is run.
+profile: $(STAMPS)/venv | .ci-check ## counts again what a release build is optimised by, on the shared corpora (after hot code changed)
+	rustup component add llvm-tools
+	$(BIN)/python -m pip install --quiet msgspec
+	rm -rf target/profile/counts target/profile/package
+	cargo rustc --release --locked --package toolhead-bindings --lib --target-dir target/profile -- \
+	  -C profile-generate=$(CURDIR)/target/profile/counts
+	mkdir -p target/profile/package
+	cp -r python/toolhead target/profile/package/
+	cp target/profile/release/lib_core.so target/profile/package/toolhead/_core.so
+	PYTHONPATH=target/profile/package:benches:benches/python $(BIN)/python benches/python/training.py
+	"$$(rustc --print target-libdir)/../bin/llvm-profdata" merge --sparse -o rust/bindings/release.profdata target/profile/counts
 
 wheel: $(STAMPS)/wheel ## the release wheel, in dist/
 	@ls $(WHEEL)

@@ -18,7 +18,8 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "benches" / "results"
 PLOTS = REPOSITORY / "docs" / "plots"
-PEERS = Path(os.environ.get("TOOLHEAD_SHARED") or REPOSITORY.parent / "shared") / "peers"
+SHARED = Path(os.environ.get("TOOLHEAD_SHARED") or REPOSITORY.parent / "shared")
+PEERS = SHARED / "peers"
 
 
 def run(script: str, arguments: list[str], output_option: str, runs: int, environment: dict[str, str]) -> list[Any]:
