@@ -1,5 +1,5 @@
-//! What objects of a schema start with, made once: dicts of names that every such object has, and the values of defaults,
-//! which are shared where they cannot be changed.
+//! The defaults of a schema, made once: their values, which are shared where they cannot be changed, and dicts of many of
+//! them, which objects start as.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -18,8 +18,6 @@ const MANY_DEFAULTS: usize = 8;
 /// What an object starts as.
 enum Template {
     Empty,
-    /// Some value under every name.
-    Names(Py<PyDict>),
     /// The defaults, so many; None in place of those that are to be copied, and where those stand among the rule's names.
     Defaults(Py<PyDict>, usize, Box<[u32]>),
 }
@@ -83,17 +81,13 @@ impl Defaults {
             .iter()
             .map(|rule| {
                 let defaults = rule.default_count as usize;
-                if rule.has_fixed_names() {
-                    return template(py, compiled, rule, |_| true, &values).map(Template::Names);
-                }
                 if defaults >= MANY_DEFAULTS {
-                    let has_one = |property: &Property| property.default != NONE;
                     let copied = plan
                         .defaults_of(rule)
                         .filter(|(_, property)| values[property.default as usize].shared().is_none())
                         .map(|(at, _)| u32::try_from(at).unwrap_or(NONE))
                         .collect();
-                    return template(py, compiled, rule, has_one, &values)
+                    return template(py, compiled, rule, &values)
                         .map(|dict| Template::Defaults(dict, defaults, copied));
                 }
                 Ok(Template::Empty)
@@ -118,13 +112,12 @@ impl Defaults {
         }
     }
 
-    /// What an object of a rule starts with. `fills`: defaults are to be filled in.
+    /// What an object of a rule starts with whose defaults are to be filled in.
     #[inline]
-    pub(crate) fn start(&self, rule: u32, fills: bool) -> Start {
+    pub(crate) fn start(&self, rule: u32) -> Start {
         match &self.templates[rule as usize] {
-            Template::Names(_) => Start::Names,
-            Template::Defaults(_, count, _) if fills => Start::Defaults(*count),
-            _ => Start::Empty,
+            Template::Defaults(_, count, _) => Start::Defaults(*count),
+            Template::Empty => Start::Empty,
         }
     }
 
@@ -132,7 +125,7 @@ impl Defaults {
     #[inline]
     pub(crate) fn template(&self, rule: u32) -> Option<&Py<PyDict>> {
         match &self.templates[rule as usize] {
-            Template::Names(dict) | Template::Defaults(dict, ..) => Some(dict),
+            Template::Defaults(dict, ..) => Some(dict),
             Template::Empty => None,
         }
     }
@@ -141,7 +134,7 @@ impl Defaults {
     pub(crate) fn copied(&self, rule: u32) -> &[u32] {
         match &self.templates[rule as usize] {
             Template::Defaults(.., copied) => copied,
-            _ => &[],
+            Template::Empty => &[],
         }
     }
 
@@ -179,11 +172,10 @@ fn template(
     py: Python<'_>,
     compiled: &Compiled,
     rule: &ObjectRule,
-    is_wanted: impl Fn(&Property) -> bool,
     values: &[Default],
 ) -> PyResult<Py<PyDict>> {
     let dict = PyDict::new(py);
-    for property in compiled.plan.properties_of(rule).iter().filter(|property| is_wanted(property)) {
+    for (_, property) in compiled.plan.defaults_of(rule) {
         let name = make::known(&compiled.keys, py, property.token);
         match values.get(property.default as usize).and_then(Default::shared) {
             Some(shared) => dict.set_item(name, shared)?,

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "each function makes one step of C and says why it is sound")]
 
 pub(crate) mod call;
+pub(crate) mod dict_fill;
 pub(crate) mod dict_table;
 pub(crate) mod growing_str;
 pub(crate) mod make;

@@ -11,7 +11,7 @@ use toolhead_core::value::Value;
 use crate::compiled::Compiled;
 use crate::defaults::Defaults;
 use crate::ffi::make::{self, Made, Raised};
-use crate::ffi::new_dict::NewDict;
+use crate::ffi::new_dict::{NewDict, Waiting};
 use crate::ffi::read::Raw;
 use crate::names::Names;
 use crate::py_instance::PyValue;
@@ -21,12 +21,13 @@ pub(crate) struct PyBuilder<'k, 'py> {
     py: Python<'py>,
     compiled: Option<&'k Compiled>,
     names: Names,
+    waiting: Waiting<'py>,
 }
 
 impl<'k, 'py> PyBuilder<'k, 'py> {
     /// `compiled` is what the plan belongs to, if it has names or defaults.
     pub(crate) fn new(py: Python<'py>, compiled: Option<&'k Compiled>) -> Self {
-        Self { py, compiled, names: Names::default() }
+        Self { py, compiled, names: Names::default(), waiting: Waiting::new() }
     }
 }
 
@@ -93,8 +94,8 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         make::list(self.py, items)
     }
     #[inline]
-    fn start(&mut self, _: &Plan, rule: u32, fills: bool) -> Made<Start> {
-        self.compiled.map_or(Ok(Start::Empty), |compiled| Ok(self.defaults(compiled)?.start(rule, fills)))
+    fn start(&mut self, _: &Plan, rule: u32) -> Made<Start> {
+        self.compiled.map_or(Ok(Start::Empty), |compiled| Ok(self.defaults(compiled)?.start(rule)))
     }
     #[inline]
     fn object(&mut self, rule: u32, start: Start) -> Made<Self::Object> {
@@ -104,7 +105,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         {
             return NewDict::copy_of(template.bind(self.py));
         }
-        Ok(NewDict::empty(self.py))
+        Ok(NewDict::empty(&self.waiting))
     }
     #[inline]
     fn insert_known(
@@ -114,7 +115,8 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         property: &Property,
         value: Self::Value,
     ) -> Made<()> {
-        object.insert(&make::known(self.keys(), self.py, property.token), &value)
+        let name = make::known(self.keys(), self.py, property.token).to_owned();
+        object.insert(&mut self.waiting, name, value)
     }
     #[inline]
     fn name(&mut self, text: Text<'_>) -> Made<Self::Value> {
@@ -125,22 +127,7 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
     }
     #[inline]
     fn insert(&mut self, object: &mut Self::Object, name: Self::Value, value: Self::Value) -> Made<()> {
-        object.insert(&name, &value)
-    }
-    #[inline]
-    fn place(
-        &mut self,
-        object: &mut Self::Object,
-        at: usize,
-        _: &Plan,
-        property: &Property,
-        value: Self::Value,
-    ) -> Made<()> {
-        object.place(at, &make::known(self.keys(), self.py, property.token), value)
-    }
-    fn keep_first(&mut self, object: &mut Self::Object, count: usize) -> Made<()> {
-        *object = object.first(count)?;
-        Ok(())
+        object.insert(&mut self.waiting, name, value)
     }
     fn copied(&self, rule: u32) -> &[u32] {
         self.compiled
@@ -161,12 +148,10 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         defaults.complete(compiled, rule, object).map_err(|error| raised(self.py, error))
     }
     #[inline]
-    fn members(&self, object: &Self::Object) -> usize {
-        object.len()
-    }
-    #[inline]
-    fn finish(&mut self, object: Self::Object) -> Self::Value {
-        object.finish().into_any()
+    fn finish(&mut self, object: Self::Object) -> Made<(Self::Value, usize)> {
+        let dict = object.finish(self.py, &mut self.waiting)?;
+        let members = make::dict_len(&dict);
+        Ok((dict.into_any(), members))
     }
 }
 

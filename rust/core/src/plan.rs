@@ -263,13 +263,6 @@ impl ObjectRule {
     pub fn has_defaults(&self) -> bool {
         self.default_count > 0
     }
-
-    /// Has every object the same known names, so many that it pays to start with them?
-    #[inline]
-    pub fn has_fixed_names(&self) -> bool {
-        const FEW: u32 = 2;
-        self.required == self.count && self.count > FEW
-    }
 }
 
 impl StringRule {

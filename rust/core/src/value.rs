@@ -199,10 +199,8 @@ impl crate::drivers::decode::Builder for Values {
     fn complete(&mut self, _: &crate::plan::Plan, _: u32, _: &Value) -> Result<(), Self::Error> {
         Ok(())
     }
-    fn members(&self, object: &Self::Object) -> usize {
-        object.len()
-    }
-    fn finish(&mut self, object: Self::Object) -> Value {
-        Value::Object(object.into())
+    fn finish(&mut self, object: Self::Object) -> Result<(Value, usize), Self::Error> {
+        let members = object.len();
+        Ok((Value::Object(object.into()), members))
     }
 }

@@ -1,11 +1,13 @@
-//! The entries of a dict read and replaced where they lie, on the one version of CPython whose layout is written down here.
+//! The entries of a dict read where they lie, on the one version of CPython whose layout is written down here.
 //!
 //! Measured over the tool and configuration corpora this takes the verdict on objects to between 0.75 and 0.87 of the
 //! time that `PyDict_Next` needs. It is checked against `PyDict_Next` when the module is imported, and switched off for
 //! good where any answer differs; on other versions and on free-threaded builds it does not exist.
 
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
-pub(crate) use table::{Table, enable, entries, table_of};
+pub(super) use table::{Keys, UNICODE, is_enabled, track};
+#[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
+pub(crate) use table::{enable, entries};
 
 /// A member as it lies in the table; the value is null where it was deleted.
 #[repr(C)]
@@ -44,37 +46,9 @@ mod other {
     pub(crate) fn entries<'a>(_: *mut pyo3::ffi::PyObject) -> Option<&'a [super::Entry]> {
         None
     }
-
-    /// No table.
-    pub(crate) struct Table;
-
-    impl Table {
-        pub(crate) const NONE: Self = Self;
-
-        /// The value comes back.
-        ///
-        /// # Safety
-        /// None is asked.
-        #[inline]
-        pub(crate) unsafe fn replace<'py>(
-            &self,
-            _: &Bound<'py, pyo3::types::PyDict>,
-            _: usize,
-            _: &Bound<'_, PyAny>,
-            value: Bound<'py, PyAny>,
-        ) -> Result<(), Bound<'py, PyAny>> {
-            Err(value)
-        }
-    }
-
-    /// The layout is not known.
-    #[inline]
-    pub(crate) fn table_of(_: &Bound<'_, pyo3::types::PyDict>) -> Table {
-        Table
-    }
 }
 #[cfg(not(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED))))]
-pub(crate) use other::{Table, enable, entries, table_of};
+pub(crate) use other::{enable, entries};
 
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
 mod table {
@@ -82,7 +56,7 @@ mod table {
 
     use pyo3::ffi;
     use pyo3::prelude::*;
-    use pyo3::types::{PyDict, PyList, PyString};
+    use pyo3::types::PyDict;
 
     use super::Entry;
 
@@ -90,23 +64,29 @@ mod table {
 
     /// `struct _dictkeysobject` of CPython 3.11, up to its index table.
     #[repr(C)]
-    struct Keys {
-        refcnt: isize,
-        log2_size: u8,
-        log2_index_bytes: u8,
-        kind: u8,
-        version: u32,
-        usable: isize,
-        nentries: isize,
+    pub(crate) struct Keys {
+        pub(crate) refcnt: isize,
+        pub(crate) log2_size: u8,
+        pub(crate) log2_index_bytes: u8,
+        pub(crate) kind: u8,
+        pub(crate) version: u32,
+        pub(crate) usable: isize,
+        pub(crate) nentries: isize,
     }
 
     /// Every key is an exact str, and the values stand beside the keys.
-    const UNICODE: u8 = 1;
+    pub(crate) const UNICODE: u8 = 1;
+
+    /// Did the layout stand the comparison with the documented interface?
+    #[inline]
+    pub(crate) fn is_enabled() -> bool {
+        ENABLED.load(Ordering::Relaxed)
+    }
 
     /// The entries of a dict whose keys are all exact strs; None for any other dict.
     #[inline]
     pub(crate) fn entries<'a>(dict: *mut ffi::PyObject) -> Option<&'a [Entry]> {
-        if ENABLED.load(Ordering::Relaxed) { read(dict) } else { None }
+        if is_enabled() { read(dict) } else { None }
     }
 
     #[inline]
@@ -144,67 +124,8 @@ mod table {
         Some((first, usize::try_from(nentries).unwrap_or(0)))
     }
 
-    /// Where the entries of a dict are, and how many of them are in use.
-    pub(crate) struct Table {
-        first: *mut Entry,
-        count: usize,
-    }
-
-    /// The table of a dict whose keys are all exact strs.
-    #[inline]
-    pub(crate) fn table_of(dict: &Bound<'_, PyDict>) -> Table {
-        if ENABLED.load(Ordering::Relaxed) { read_table(dict) } else { Table::NONE }
-    }
-
-    #[inline]
-    fn read_table(dict: &Bound<'_, PyDict>) -> Table {
-        table(dict.as_ptr()).map_or(Table::NONE, |(first, count)| Table { first, count })
-    }
-
-    impl Table {
-        /// None is known.
-        pub(crate) const NONE: Self = Self { first: std::ptr::null_mut(), count: 0 };
-
-        /// Replaces the value of a name where it lies; `at` is where the name stands among the members. The value comes back
-        /// where that is not so.
-        ///
-        /// # Safety
-        /// The table is that of `dict`, which the caller made and which did not change since but by this function.
-        #[inline]
-        pub(crate) unsafe fn replace<'py>(
-            &self,
-            dict: &Bound<'py, PyDict>,
-            at: usize,
-            name: &Bound<'_, PyAny>,
-            value: Bound<'py, PyAny>,
-        ) -> Result<(), Bound<'py, PyAny>> {
-            if at >= self.count {
-                return Err(value);
-            }
-            // SAFETY: `at` is within the entries.
-            let place = unsafe { self.first.add(at) };
-            // SAFETY: an entry in use is initialised.
-            let entry = unsafe { place.read() };
-            if entry.key != name.as_ptr() || entry.value.is_null() {
-                return Err(value);
-            }
-            // A dict of values that the collector does not know is not known to it either. Of what a decoder makes it knows
-            // two.
-            if value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>() {
-                track(dict);
-            }
-            let old = entry.value;
-            // SAFETY: the entry is part of a table that this dict alone has, and nobody looks at it meanwhile; the table
-            // takes over the reference to the value.
-            unsafe { place.write(Entry { key: entry.key, value: value.into_ptr() }) };
-            // SAFETY: the table held a reference to the old value, which is passed on and ends here.
-            drop(unsafe { Bound::from_owned_ptr(dict.py(), old) });
-            Ok(())
-        }
-    }
-
     #[cold]
-    fn track(dict: &Bound<'_, PyDict>) {
+    pub(crate) fn track(dict: &Bound<'_, PyDict>) {
         // SAFETY: the object is a dict, which the collector can know.
         if unsafe { ffi::PyObject_GC_IsTracked(dict.as_ptr()) } == 0 {
             // SAFETY: it is complete, and not tracked.
@@ -219,34 +140,6 @@ mod table {
         let theirs: Vec<(usize, usize)> =
             dict.iter().map(|(key, value)| (key.as_ptr().addr(), value.as_ptr().addr())).collect();
         ours == theirs
-    }
-
-    /// Replaces the values of copies, and asks the documented interface what came out.
-    fn is_replaced_right(py: Python<'_>) -> PyResult<bool> {
-        let mut agreed = true;
-        for size in [1usize, 5, 6, 30] {
-            let names: Vec<_> =
-                (0..size).map(|index| PyString::intern(py, &format!("name {index}")).into_any()).collect();
-            let whole = PyDict::new(py);
-            for name in &names {
-                whole.set_item(name, py.None())?;
-            }
-            let (copy, expected) = (whole.copy()?, whole.copy()?);
-            for (index, name) in names.iter().enumerate() {
-                let value = if index % 2 == 0 { PyList::empty(py).into_any() } else { name.clone() };
-                expected.set_item(name, &value)?;
-                // SAFETY: the table is read anew; the dict is ours.
-                agreed &= unsafe { read_table(&copy).replace(&copy, index, name, value) }.is_ok();
-            }
-            copy.set_item("one more", py.None())?;
-            expected.set_item("one more", py.None())?;
-            agreed &= copy.eq(&expected)?
-                && is_read_right(&copy)
-                && whole.values().iter().all(|value| value.is_none());
-            // SAFETY: the object is a dict.
-            agreed &= unsafe { ffi::PyObject_GC_IsTracked(copy.as_ptr()) } != 0;
-        }
-        Ok(agreed)
     }
 
     /// Compares with the documented interface over dicts of every make, and switches the table on where all agree.
@@ -277,7 +170,7 @@ mod table {
             c"",
         )?;
         agreed &= is_read_right(module.getattr("d")?.cast::<PyDict>()?);
-        agreed &= is_replaced_right(py)?;
+        agreed &= super::super::dict_fill::is_right(py)?;
         ENABLED.store(agreed && readable > 0, Ordering::Relaxed);
         Ok(())
     }

@@ -234,6 +234,25 @@ pub(crate) fn dict_add(dict: &Bound<'_, PyDict>, other: &Bound<'_, PyDict>, repl
     if result == 0 { Ok(()) } else { Err(Raised) }
 }
 
+/// Adds a member; the name is an exact str.
+#[inline]
+pub(crate) fn dict_set(
+    dict: &Bound<'_, PyDict>,
+    name: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> Made<()> {
+    // SAFETY: all three are alive; the key is an exact str, so no user code hashes or compares it.
+    let result = unsafe { ffi::PyDict_SetItem(dict.as_ptr(), name.as_ptr(), value.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(Raised) }
+}
+
+/// How many members a dict has.
+#[inline]
+pub(crate) fn dict_len(dict: &Bound<'_, PyDict>) -> usize {
+    // SAFETY: the object is a dict.
+    unsafe { super::dict_table::len(dict.as_ptr()) }
+}
+
 /// Adds a member unless the name, an exact str, is there.
 pub(crate) fn dict_set_default(
     dict: &Bound<'_, PyDict>,

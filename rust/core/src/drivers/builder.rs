@@ -73,11 +73,11 @@ pub trait Builder {
         &mut self,
         items: impl ExactSizeIterator<Item = Self::Value>,
     ) -> Result<Self::Value, Self::Error>;
-    /// What an object of a rule starts with. `fills`: its defaults are to be filled in.
+    /// What an object of a rule starts with whose defaults are to be filled in.
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn start(&mut self, _plan: &Plan, _rule: u32, _fills: bool) -> Result<Start, Self::Error> {
+    fn start(&mut self, _plan: &Plan, _rule: u32) -> Result<Start, Self::Error> {
         Ok(Start::Empty)
     }
     /// An object of a rule that starts so.
@@ -85,27 +85,6 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::int`].
     fn object(&mut self, rule: u32, start: Start) -> Result<Self::Object, Self::Error>;
-    /// Puts a value at the place of a rule's name, by its position, into an object that started with all of them.
-    ///
-    /// # Errors
-    /// See [`Builder::int`].
-    fn place(
-        &mut self,
-        object: &mut Self::Object,
-        _at: usize,
-        plan: &Plan,
-        property: &Property,
-        value: Self::Value,
-    ) -> Result<(), Self::Error> {
-        self.insert_known(object, plan, property, value)
-    }
-    /// Leaves only the first members of an object that started with all of a rule's names.
-    ///
-    /// # Errors
-    /// See [`Builder::int`].
-    fn keep_first(&mut self, _object: &mut Self::Object, _count: usize) -> Result<(), Self::Error> {
-        Ok(())
-    }
     /// Adds a member under a plan's name.
     ///
     /// # Errors
@@ -147,10 +126,11 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::int`].
     fn complete(&mut self, plan: &Plan, rule: u32, object: &Self::Value) -> Result<(), Self::Error>;
-    /// How many members the object has.
-    fn members(&self, object: &Self::Object) -> usize;
-    /// The finished object.
-    fn finish(&mut self, object: Self::Object) -> Self::Value;
+    /// The finished object, and how many members it has: those with one name are one.
+    ///
+    /// # Errors
+    /// See [`Builder::int`].
+    fn finish(&mut self, object: Self::Object) -> Result<(Self::Value, usize), Self::Error>;
 }
 
 /// What an object is made with, before its members are read.
@@ -158,8 +138,6 @@ pub trait Builder {
 pub enum Start {
     /// Nothing.
     Empty,
-    /// All names of its rule, all of them required: a value takes its place while they come in the rule's order.
-    Names,
     /// So many members: the defaults of its rule.
     Defaults(usize),
 }

@@ -7,6 +7,8 @@
 //! A decoder only says that it stopped: the exact fault of a broken text is found by the resumable tokenizer, the
 //! issues of a refused value by [`super::explain`], both on the cold path.
 
+use smallvec::SmallVec;
+
 pub use super::builder::{Builder, Start, Text};
 use super::defaults::Seen;
 use super::region::Region;
@@ -37,7 +39,8 @@ pub(super) struct Decoder<'p, 't, 'b, B: Builder> {
     pub(super) text: &'t [u8],
     pub(super) at: usize,
     pub(super) builder: &'b mut B,
-    stack: Vec<B::Value>,
+    /// Items of the arrays that are open.
+    stack: SmallVec<[B::Value; 16]>,
     pub(super) scratch: Vec<u8>,
     pub(super) depth: usize,
     /// Without a schema a repeated name is no issue: the last one wins.
@@ -79,7 +82,7 @@ pub fn decode<B: Builder>(
         text,
         at: 0,
         builder,
-        stack: Vec::new(),
+        stack: SmallVec::new(),
         scratch: Vec::new(),
         depth: 0,
         repeated_names: plan.is_free,
@@ -266,11 +269,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let rule = (node.object != NONE).then(|| &self.plan.objects[node.object as usize]);
         let fills =
             rule.is_some_and(|rule| rule.has_defaults() && rule.required < rule.count) && self.open == 0;
-        let start = if fills || rule.is_some_and(ObjectRule::has_fixed_names) {
-            self.builder.start(self.plan, node.object, fills)?
-        } else {
-            Start::Empty
-        };
+        let start = if fills { self.builder.start(self.plan, node.object)? } else { Start::Empty };
         let mut object = self.builder.object(node.object, start)?;
         let mut read = 0usize;
         let mut progress = Progress { start, next: 0, required: 0, known: 0, seen: Seen::default() };
@@ -285,7 +284,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 self.at += 1;
                 let at = match (properties.get(progress.next), rule) {
                     (Some(property), _) if self.is_next(property) => progress.next,
-                    (_, Some(rule)) => self.member(rule, properties, &mut object, &mut progress)?,
+                    (_, Some(rule)) => self.member(rule, properties, &mut object)?,
                     (_, None) => self.free_member(&mut object).map(|()| usize::MAX)?,
                 };
                 if let Some(property) = properties.get(at) {
@@ -307,21 +306,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         if rule.is_some_and(|rule| progress.required != rule.required || read < rule.min || read > rule.max) {
             return Err(Stop::Refused);
         }
-        let expected = match progress.start {
-            // Each in its place, none twice.
-            Start::Names if read == progress.known => None,
-            Start::Empty | Start::Names => Some(read),
-            Start::Defaults(count) => Some(count + read - progress.known),
-        };
-        if expected.is_some_and(|expected| self.builder.members(&object) != expected) && !self.repeated_names
-        {
+        let filled = if fills { self.fill(node.object, &mut object, &progress)? } else { 0 };
+        let (object, members) = self.builder.finish(object)?;
+        if members != read + filled - progress.known && !self.repeated_names {
             return Err(Stop::Refused);
         }
         self.depth -= 1;
-        if fills {
-            self.fill(node.object, &mut object, &progress)?;
-        }
-        let object = self.builder.finish(object);
         if self.open > 0 {
             let region = self.region.get_or_insert_default();
             if rule.is_some_and(ObjectRule::has_defaults) {
@@ -332,21 +322,28 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         Ok(object)
     }
 
-    /// Defaults of the names that were not seen. Where the object began with them, it wants its own copies of those that
-    /// can be changed.
-    fn fill(&mut self, rule: u32, object: &mut B::Object, progress: &Progress) -> Result<(), Stop<B::Error>> {
+    /// Defaults of the names that were not seen: how many members that makes. Where the object began with them, it wants its
+    /// own copies of those that can be changed.
+    fn fill(
+        &mut self,
+        rule: u32,
+        object: &mut B::Object,
+        progress: &Progress,
+    ) -> Result<usize, Stop<B::Error>> {
         let (plan, seen) = (self.plan, &progress.seen);
         let mut fill = |builder: &mut B, property: &Property| -> Result<(), B::Error> {
             let value = builder.default_value(plan, property.default)?;
             builder.insert_known(object, plan, property, value)
         };
         let of_rule = &plan.objects[rule as usize];
-        if !matches!(progress.start, Start::Defaults(_)) {
+        let Start::Defaults(count) = progress.start else {
+            let mut added = 0;
             for (_, property) in plan.defaults_of(of_rule).filter(|(at, _)| !seen.has(*at)) {
                 fill(self.builder, property)?;
+                added += 1;
             }
-            return Ok(());
-        }
+            return Ok(added);
+        };
         let mut index = 0;
         while let Some(at) = self.builder.copied(rule).get(index).map(|at| *at as usize) {
             if !seen.has(at) {
@@ -354,7 +351,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             }
             index += 1;
         }
-        Ok(())
+        Ok(count)
     }
 
     #[inline]
@@ -380,34 +377,17 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let value = self.value_of(property.types, property.more, property.node)?;
         progress.next = at + 1;
         progress.required += u32::from(property.required);
-        match progress.start {
-            Start::Names if at == progress.known => {
-                progress.known += 1;
-                return Ok(self.builder.place(object, at, self.plan, property, value)?);
-            }
-            Start::Names => self.leave_order(object, progress)?,
-            Start::Defaults(_) if property.default != NONE => {
+        if property.default != NONE {
+            if progress.start != Start::Empty {
                 // Here a repetition does not show in the number of members.
                 if progress.seen.has(at) && !self.repeated_names {
                     return Err(Stop::Refused);
                 }
                 progress.known += 1;
             }
-            _ => {}
-        }
-        if property.default != NONE {
             progress.seen.mark(at);
         }
         Ok(self.builder.insert_known(object, self.plan, property, value)?)
-    }
-
-    /// The members do not come in the rule's order: from here on they are added as they come.
-    #[cold]
-    fn leave_order(&mut self, object: &mut B::Object, progress: &mut Progress) -> Result<(), Stop<B::Error>> {
-        self.builder.keep_first(object, progress.known)?;
-        progress.start = Start::Empty;
-        progress.known = 0;
-        Ok(())
     }
 
     /// Does the name of this property come next? Members mostly come in the schema's order, so the expected name is compared
@@ -434,16 +414,12 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         rule: &ObjectRule,
         properties: &[Property],
         object: &mut B::Object,
-        progress: &mut Progress,
     ) -> Result<usize, Stop<B::Error>> {
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
         let text = scanned.content(self.text, &self.scratch);
         if let Some(at) = self.plan.find_name(rule, properties, text) {
             return Ok(at);
-        }
-        if progress.start == Start::Names && progress.known < properties.len() {
-            self.leave_order(object, progress)?;
         }
         self.other_member(rule, scanned, object).map(|()| usize::MAX)
     }
