@@ -75,6 +75,7 @@ profile: $(STAMPS)/venv | .ci-check ## counts again what a release build is opti
 	  -C profile-generate=$(CURDIR)/target/profile/counts
 	mkdir -p target/profile/package
 	cp -r python/toolhead target/profile/package/
+	rm -f target/profile/package/toolhead/_core*.so
 	cp target/profile/release/lib_core.so target/profile/package/toolhead/_core.so
 	PYTHONPATH=target/profile/package:benches:benches/python $(BIN)/python benches/python/training.py
 	"$$(rustc --print target-libdir)/../bin/llvm-profdata" merge --sparse -o rust/bindings/release.profdata target/profile/counts

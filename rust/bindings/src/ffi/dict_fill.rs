@@ -50,8 +50,89 @@ mod table {
     /// The interpreter's `PERTURB_SHIFT`.
     const PERTURB_SHIFT: usize = 5;
 
-    /// A place of the index table that is free.
-    const FREE: i8 = -1;
+    /// The logarithm of the size of the smallest table.
+    const SMALLEST: u8 = 3;
+
+    /// The index table: where the entry of a name stands, by its hash; a byte a place.
+    trait Index {
+        /// The table of so many places, all free, to be written behind a header.
+        ///
+        /// # Safety
+        /// There is room for them.
+        unsafe fn new(start: *mut u8, places: usize) -> Self;
+        /// The position of an entry, or a negative number for a free place.
+        ///
+        /// # Safety
+        /// The place is below their number.
+        unsafe fn get(&self, place: usize) -> i8;
+        /// Takes a place.
+        ///
+        /// # Safety
+        /// See [`Index::get`].
+        unsafe fn set(&mut self, place: usize, position: u8);
+        /// Writes what was not yet written.
+        ///
+        /// # Safety
+        /// The room is still there.
+        unsafe fn finish(&self);
+    }
+
+    /// A byte that says that a place is free.
+    const FREE: u8 = 0xFF;
+
+    /// The smallest table, which most dicts have, in a register.
+    struct Word {
+        start: *mut u64,
+        places: u64,
+    }
+
+    impl Index for Word {
+        #[inline]
+        unsafe fn new(start: *mut u8, _: usize) -> Self {
+            Self { start: start.cast(), places: u64::MAX }
+        }
+        #[inline]
+        unsafe fn get(&self, place: usize) -> i8 {
+            (self.places >> (place * 8)).to_le_bytes()[0].cast_signed()
+        }
+        #[inline]
+        unsafe fn set(&mut self, place: usize, position: u8) {
+            self.places ^= u64::from(position ^ FREE) << (place * 8);
+        }
+        #[inline]
+        unsafe fn finish(&self) {
+            // SAFETY: the table is of eight bytes, behind a header whose size is a multiple of that.
+            unsafe { self.start.write(self.places.to_le()) };
+        }
+    }
+
+    /// A larger table, where it will be.
+    struct Bytes(*mut u8);
+
+    impl Index for Bytes {
+        #[inline]
+        unsafe fn new(start: *mut u8, places: usize) -> Self {
+            // SAFETY: the caller has made room.
+            unsafe { std::ptr::write_bytes(start, FREE, places) };
+            Self(start)
+        }
+        #[inline]
+        unsafe fn get(&self, place: usize) -> i8 {
+            // SAFETY: the caller passes a place of the table.
+            let at = unsafe { self.0.add(place) };
+            // SAFETY: the table is initialised.
+            unsafe { at.read() }.cast_signed()
+        }
+        #[inline]
+        unsafe fn set(&mut self, place: usize, position: u8) {
+            // SAFETY: the caller passes a place of the table.
+            let at = unsafe { self.0.add(place) };
+            // SAFETY: it is within the table.
+            unsafe { at.write(position) };
+        }
+        #[inline]
+        unsafe fn finish(&self) {}
+    }
 
     /// The logarithm of the size of a table for so many members, as the interpreter would choose it. None for no member, for
     /// so many that the index needs two bytes a place, and where the layout is not the known one.
@@ -62,7 +143,7 @@ mod table {
 
     #[inline]
     fn fitting(count: usize) -> Option<u8> {
-        (3..8).find(|log2_size| count <= usable(*log2_size))
+        (SMALLEST..8).find(|log2_size| count <= usable(*log2_size))
     }
 
     /// How many members a table holds: the interpreter's `USABLE_FRACTION`.
@@ -76,7 +157,20 @@ mod table {
     pub(super) fn filled<'py>(
         py: Python<'py>,
         log2_size: u8,
-        members: impl ExactSizeIterator<Item = Member<'py>>,
+        members: impl Iterator<Item = Member<'py>>,
+    ) -> Made<Bound<'py, PyDict>> {
+        if log2_size == SMALLEST {
+            filled_by::<Word>(py, SMALLEST, members)
+        } else {
+            filled_by::<Bytes>(py, log2_size, members)
+        }
+    }
+
+    #[inline]
+    fn filled_by<'py, I: Index>(
+        py: Python<'py>,
+        log2_size: u8,
+        members: impl Iterator<Item = Member<'py>>,
     ) -> Made<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         let usable = usable(log2_size);
@@ -89,9 +183,9 @@ mod table {
             return Err(Raised);
         }
         // SAFETY: the index table follows the header in the allocation.
-        let indices = unsafe { keys.add(1) }.cast::<i8>();
-        // SAFETY: it has so many places of one byte.
-        unsafe { std::ptr::write_bytes(indices, FREE.cast_unsigned(), 1 << log2_size) };
+        let indices = unsafe { keys.add(1) }.cast::<u8>();
+        // SAFETY: the allocation has room for so many places of one byte.
+        let mut index = unsafe { I::new(indices, 1 << log2_size) };
         // SAFETY: the entries follow the index table in the allocation.
         let first = unsafe { indices.add(1 << log2_size) };
         #[allow(
@@ -107,12 +201,9 @@ mod table {
             let hash = hash_of(name.as_ptr());
             let mut perturbed = hash.cast_unsigned();
             let mut place = perturbed & mask;
-            let mut index;
             let repeated = loop {
                 // SAFETY: `place` is below the size of the index table.
-                index = unsafe { indices.add(place) };
-                // SAFETY: the same, and the table is initialised.
-                let at = unsafe { index.read() };
+                let at = unsafe { index.get(place) };
                 let Ok(at) = usize::try_from(at) else { break None };
                 // SAFETY: the index table names entries that were written.
                 let entry = unsafe { first.add(at) };
@@ -131,14 +222,16 @@ mod table {
                 drop(unsafe { Bound::from_owned_ptr(py, old) });
                 continue;
             }
-            // SAFETY: it is the place that was found free.
-            unsafe { index.write(count.to_le_bytes()[0].cast_signed()) };
+            // SAFETY: the same.
+            unsafe { index.set(place, count.to_le_bytes()[0]) };
             // SAFETY: there are at most `usable` members.
             let entry = unsafe { first.add(count) };
             // SAFETY: the entry lies in the allocation; the table takes over both references.
             unsafe { entry.write(Entry { key: name.into_ptr(), value: value.into_ptr() }) };
             count += 1;
         }
+        // SAFETY: the allocation is as it was.
+        unsafe { index.finish() };
         // SAFETY: the entries behind those written are part of the allocation.
         let rest = unsafe { first.add(count) };
         // SAFETY: they are `usable` less those written.
