@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cases import CALLS, CASES, TOOLS, repeat, text
+from cases import CASES, TOOLS, repeat, text
 
 
 @pytest.mark.parametrize("name", TOOLS)

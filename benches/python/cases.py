@@ -1,4 +1,4 @@
-"""The cases that the Python and the Rust benchmarks share: a small tool call and an order of some 5 KB, and tools for them."""
+"""The cases that the Python and the Rust benchmarks share, and tools for them: a small call, an order of some 5 KB."""
 
 import json
 from pathlib import Path

@@ -2,8 +2,8 @@
 
     make profile
 
-runs it on an instrumented build and keeps what was counted in `rust/bindings/release.profdata`. Schemas and documents are
-those of the shared corpora, so that the branches are taken as often as in real data; without them nothing is written.
+runs it on an instrumented build and keeps what was counted in `rust/bindings/release.profdata`. Schemas and documents
+are those of the shared corpora, so that the branches are taken as often as in real data; without them it fails.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import contextlib
 import gc
 import itertools
 import json
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,28 +20,20 @@ from toolhead import InputStream, ValidationError, Validator
 
 DOCUMENT_BYTES = 200_000
 """How much is read of the documents of one schema."""
-SECONDS_PER_SCHEMA = 0.3
-SECONDS_OF_TOOLS = 10.0
-SECONDS_OF_STREAMS = 4.0
-SECONDS_OF_CALLS = 2.0
+BYTES_PER_SCHEMA = 20_000_000
+"""How much text of each schema is decoded, over and over; the same number of values is checked. Bytes and not
+seconds, so that two trainings count the same."""
+ROUNDS_OF_TOOLS = 8
+ROUNDS_OF_STREAMS = 2
+ROUNDS_OF_CALLS = 20
 
 
-def spend(seconds: float, work: Callable[[], Any]) -> None:
-    """Repeat `work` for so long, once at least."""
-    end = time.perf_counter() + seconds
-    while True:
-        work()
-        if time.perf_counter() > end:
-            return
-
-
-def each(function: Callable[[Any], Any], arguments: list[Any]) -> Callable[[], None]:
-    def work() -> None:
+def repeatedly(rounds: int, function: Callable[[Any], Any], arguments: list[Any]) -> None:
+    """Call `function` with each argument so many times, once at least."""
+    for _ in range(max(1, rounds)):
         for argument in arguments:
             with contextlib.suppress(ValidationError):
                 function(argument)
-
-    return work
 
 
 def documents() -> Iterator[tuple[Any, list[Any]]]:
@@ -61,7 +52,8 @@ def documents() -> Iterator[tuple[Any, list[Any]]]:
         ("swagger", "kubernetes"),
         ("recursive_schema", "recursive_instance"),
     ):
-        yield json.loads((bench / f"{schema}.json").read_bytes()), [json.loads((bench / f"{document}.json").read_bytes())]
+        values = [json.loads((bench / f"{document}.json").read_bytes())]
+        yield json.loads((bench / f"{schema}.json").read_bytes()), values
 
 
 def broken(value: Any) -> Any:
@@ -76,12 +68,13 @@ def validate() -> None:
     for schema, values in documents():
         validator = Validator(schema)
         texts = [text(value) for value in values]
-        spend(SECONDS_PER_SCHEMA / 2, each(validator.is_valid, values))
-        spend(SECONDS_PER_SCHEMA / 2, each(validator.decode, texts))
-        spend(SECONDS_PER_SCHEMA / 6, each(anything.decode, texts))
-        spend(SECONDS_PER_SCHEMA / 12, each(validator.is_valid_json, texts))
-        spend(SECONDS_PER_SCHEMA / 12, each(validator.issues, [broken(value) for value in values]))
-        spend(SECONDS_PER_SCHEMA / 12, each(Validator, [schema]))
+        rounds = BYTES_PER_SCHEMA // sum(map(len, texts))
+        repeatedly(rounds, validator.is_valid, values)
+        repeatedly(rounds, validator.decode, texts)
+        repeatedly(rounds // 8, anything.decode, texts)
+        repeatedly(rounds // 32, validator.is_valid_json, texts)
+        repeatedly(rounds // 32, validator.issues, [broken(value) for value in values])
+        repeatedly(10, Validator, [schema])
 
 
 def tools() -> list[tuple[Validator, bytes]]:
@@ -90,23 +83,20 @@ def tools() -> list[tuple[Validator, bytes]]:
     anything = Validator(True)
     streamed = []
 
-    def work() -> None:
+    for _ in range(ROUNDS_OF_TOOLS):
         for row in rows:
             validator = Validator(row["schema"])
             texts = [text(value) for value in row["valid"]]
-            for _ in range(5):
-                each(validator.is_valid, row["valid"])()
-                each(validator.decode, texts)()
-            each(validator.validate, row["valid"])()
-            each(anything.decode, texts)()
-            each(validator.is_valid, row["invalid"])()
+            repeatedly(5, validator.is_valid, row["valid"])
+            repeatedly(5, validator.decode, texts)
+            repeatedly(1, validator.validate, row["valid"])
+            repeatedly(1, anything.decode, texts)
+            repeatedly(1, validator.is_valid, row["invalid"])
             for value in row["invalid"]:
                 read(validator.issues(value, limit=1))
                 read(validator.issues(value))
                 validator.repair(value)
-                each(validator.decode, [text(value)])()
-
-    spend(SECONDS_OF_TOOLS, work)
+                repeatedly(1, validator.decode, [text(value)])
     for row in rows:
         streamed += [(Validator(row["schema"]), text(value)) for value in row["valid"][:1]]
     return streamed
@@ -121,20 +111,17 @@ def streams(of_tools: list[tuple[Validator, bytes]]) -> None:
     order = text(CASES["order"]["valid"])
     longer = [(None, order), (Validator(CASES["order"]["schema"]), order), (None, text({"content": PROGRAM * 20}))]
 
-    def work() -> None:
-        for validator, whole in itertools.chain(of_tools, longer):
-            written = whole.decode()
-            for size in (4, 16, 64):
-                deltas = [written[start : start + size] for start in range(0, len(written), size)]
-                for with_schema in (None, validator):
-                    with contextlib.suppress(ValidationError):
-                        arrive(InputStream(with_schema), deltas)
-            with contextlib.suppress(ValidationError):
-                stream = InputStream(validator)
-                stream.push_many([whole])
-                stream.finish()
-
-    spend(SECONDS_OF_STREAMS, work)
+    for validator, whole in itertools.chain(*[[*of_tools, *longer]] * ROUNDS_OF_STREAMS):
+        written = whole.decode()
+        for size in (4, 16, 64):
+            deltas = [written[start : start + size] for start in range(0, len(written), size)]
+            for with_schema in (None, validator):
+                with contextlib.suppress(ValidationError):
+                    arrive(InputStream(with_schema), deltas)
+        with contextlib.suppress(ValidationError):
+            stream = InputStream(validator)
+            stream.push_many([whole])
+            stream.finish()
 
 
 PROGRAM = 'def greet(name):\n    """Say \u201chello\u201d."""\n    print(f"Hello, {name}!\\n")\n'
@@ -153,8 +140,7 @@ def arrive(stream: InputStream, deltas: list[str]) -> None:
 
 async def calls() -> None:
     for name, tool in TOOLS.items():
-        spending = time.perf_counter() + SECONDS_OF_CALLS / len(TOOLS)
-        while time.perf_counter() < spending:
+        for _ in range(ROUNDS_OF_CALLS):
             await repeat(tool.execute, CASES[name]["valid"])
             await repeat(tool.execute_json, text(CASES[name]["valid"]))
             await asyncio.gather(*(tool.execute(CASES[name]["valid"]) for _ in range(CALLS)))

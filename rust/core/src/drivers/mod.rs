@@ -8,6 +8,7 @@ pub mod defaults;
 pub mod edit;
 pub mod evaluated;
 pub mod explain;
+mod first_member;
 mod memory;
 mod region;
 pub mod repair;

@@ -38,12 +38,16 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
             Kind::Integer => node.number,
             _ => NONE,
         };
-        if rule == NONE
-            && node.check_count == 1
-            && kind != Kind::Integer
-            && let Some(sole) = self.plan.checks[node.checks as usize].rule.sole(kind)
-        {
-            return self.value(sole);
+        if rule == NONE && node.check_count == 1 && kind != Kind::Integer {
+            let rule = &self.plan.checks[node.checks as usize].rule;
+            if let Some(sole) = rule.sole(kind) {
+                return self.value(sole);
+            }
+            if kind == Kind::Object
+                && let Some(told) = self.told(rule)
+            {
+                return self.value(told);
+            }
         }
         let leads = kind.bit() & kinds::CONTAINER != 0 && self.plan.leads_to_default(id);
         self.open += usize::from(leads);

@@ -350,6 +350,10 @@ macro_rules! rules {
                 match self { $(Self::$variant(rule) => rule.applied(run, value, visit)),* }
             }
             /// See [`Behaviour`].
+            pub fn branches(&self) -> Option<&Branches> {
+                match self { $(Self::$variant(rule) => rule.branches()),* }
+            }
+            /// See [`Behaviour`].
             pub fn alternatives(&self) -> Option<&[NodeId]> {
                 match self { $(Self::$variant(rule) => rule.alternatives()),* }
             }

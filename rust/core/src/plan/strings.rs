@@ -85,7 +85,7 @@ impl StringSet {
     pub fn new(members: Box<[(Box<str>, usize)]>, constant: bool, narrows: bool) -> Self {
         let mut slots = Vec::new();
         if members.len() > FEW_STRINGS {
-            let size = (members.len() * 2).next_power_of_two();
+            let size = (members.len() * 4).next_power_of_two();
             slots.resize(size, 0u32);
             for (number, (text, _)) in (1u32..).zip(&members) {
                 let mut at = short_hash(text.as_bytes()) as usize & (size - 1);

@@ -77,6 +77,17 @@ impl Branches {
         }
     }
 
+    /// What a string under a name tells of an object: the only branch that may accept it, or None within. None where the
+    /// name is not the one that tells branches apart.
+    pub fn told(&self, name: &[u8], text: &[u8]) -> Option<Option<NodeId>> {
+        let at = match (&self.tags, &self.sieve) {
+            (Some(tags), _) if name == tags.name.as_bytes() => tags.branch_of_text(text),
+            (_, Some(sieve)) if name == sieve.name().as_bytes() => sieve.told(text),
+            _ => return None,
+        };
+        Some(at.map(|at| self.nodes[at]))
+    }
+
     /// The branches to be tried for a value, in the order of the schema, where several are able.
     #[inline]
     pub fn several<'a, I: Instance<'a>>(&self, value: I) -> impl Iterator<Item = NodeId> {

@@ -274,27 +274,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         // A reference alone is its target, unless it starts a resource that dynamic references must see entered.
         let starts_resource = has(present, Keyword::Id) || has(present, Keyword::OldId);
         if !starts_resource && present & keywords::asserting() == 1 << Keyword::Ref as u8 {
-            for keyword in [Keyword::Definitions, Keyword::Defs].into_iter().filter(|k| has(present, *k)) {
-                if let Some(value) = scope.get(keyword) {
-                    keywords::compile(keyword, self, &scope, &mut Draft::default(), value)?;
-                }
-            }
-            let key = (schema.identity(), resource);
-            if self.resolving.contains(&key) {
-                return Err(scope.error(Keyword::Ref, "The reference leads back to itself"));
-            }
-            self.resolving.push(key);
-            let target = keywords::ref_::target(self, &scope);
-            self.resolving.pop();
-            let target = target?;
-            return Ok(match reserved {
-                None => target,
-                Some(id) => {
-                    let mut draft = Draft::default();
-                    draft.checks.push(keywords::ref_::to(target));
-                    self.finish(draft, Some(id), resource)
-                }
-            });
+            return self.reference_alone(&scope, present, reserved);
         }
         // Only references to references can lead back without end; a schema between them is seen by `refuse_circles`.
         let resolving = std::mem::take(&mut self.resolving);
@@ -320,6 +300,38 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         }
         self.resolving = resolving;
         Ok(node)
+    }
+
+    /// A schema that is nothing but a reference, and definitions. Not inlined: its drafts would lie in the frame of every schema
+    /// around it.
+    #[inline(never)]
+    fn reference_alone(
+        &mut self,
+        scope: &Scope<'_, H::Instance>,
+        present: u64,
+        reserved: Option<NodeId>,
+    ) -> Result<NodeId, SchemaError> {
+        for keyword in [Keyword::Definitions, Keyword::Defs] {
+            if let Some(value) = scope.get(keyword).filter(|_| present & (1 << keyword as u8) != 0) {
+                keywords::compile(keyword, self, scope, &mut Draft::default(), value)?;
+            }
+        }
+        let key = (scope.schema.identity(), scope.resource);
+        if self.resolving.contains(&key) {
+            return Err(scope.error(Keyword::Ref, "The reference leads back to itself"));
+        }
+        self.resolving.push(key);
+        let target = keywords::ref_::target(self, scope);
+        self.resolving.pop();
+        let target = target?;
+        Ok(match reserved {
+            None => target,
+            Some(id) => {
+                let mut draft = Draft::default();
+                draft.checks.push(keywords::ref_::to(target));
+                self.finish(draft, Some(id), scope.resource)
+            }
+        })
     }
 
     /// The node of a reference's target, compiled now or later.

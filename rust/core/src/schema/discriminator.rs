@@ -110,7 +110,7 @@ impl Tags {
             None => Choice::Unknown,
             Some(tag) => {
                 let branch = match tag.kind() {
-                    Kind::String => self.set.find(tag.text().as_bytes()),
+                    Kind::String => self.branch_of_text(tag.text().as_bytes()),
                     Kind::Integer | Kind::Float => {
                         tag.number().to_i64().and_then(|number| self.branch_of(number))
                     }
@@ -119,6 +119,11 @@ impl Tags {
                 branch.map_or(Choice::NoBranch, Choice::Branch)
             }
         }
+    }
+
+    /// The position of the branch for a string.
+    pub(crate) fn branch_of_text(&self, text: &[u8]) -> Option<usize> {
+        self.set.find(text)
     }
 
     fn branch_of(&self, number: i64) -> Option<usize> {

@@ -110,7 +110,7 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         if properties.len() <= FEW_NAMES {
             return (NONE, 0);
         }
-        let size = (properties.len() * 2).next_power_of_two();
+        let size = (properties.len() * 4).next_power_of_two();
         let start = self.tables.slots.len();
         self.tables.slots.resize(start + size, 0);
         for (index, property) in properties.iter().enumerate() {

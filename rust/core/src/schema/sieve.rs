@@ -217,11 +217,25 @@ impl Sieve {
         }
         match value.member(self.token, &self.name) {
             None => self.missing,
-            Some(tag) if tag.kind() == Kind::String => {
-                self.set.find(tag.text().as_bytes()).map_or(self.string, |place| self.masks[place])
-            }
+            Some(tag) if tag.kind() == Kind::String => self.mask_of(tag.text().as_bytes()),
             Some(_) => self.other,
         }
+    }
+
+    /// The name of the member.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The position of the only schema that a string leaves.
+    pub(crate) fn told(&self, text: &[u8]) -> Option<usize> {
+        let mask = self.mask_of(text);
+        mask.is_power_of_two().then(|| mask.trailing_zeros() as usize)
+    }
+
+    #[inline]
+    fn mask_of(&self, text: &[u8]) -> u64 {
+        self.set.find(text).map_or(self.string, |place| self.masks[place])
     }
 
     /// Memory of the sieve.
