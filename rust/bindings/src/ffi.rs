@@ -8,6 +8,7 @@ pub(crate) mod growing_str;
 pub(crate) mod make;
 pub(crate) mod method;
 pub(crate) mod new_dict;
+pub(crate) mod new_str;
 pub(crate) mod object;
 pub(crate) mod path;
 pub(crate) mod read;

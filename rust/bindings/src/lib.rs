@@ -43,6 +43,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
         crate::ffi::dict_table::enable(py)?;
+        crate::ffi::new_str::enable(py);
         crate::ffi::method::add::<crate::validator::IsValid>(py)?;
         crate::ffi::method::add_with_option::<crate::validator::Issues>(py)?;
         crate::ffi::method::add::<crate::validator::Validate>(py)?;

@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{Borrowed, ffi};
 
+use super::new_str;
+
 /// A C function failed; its exception is set in the interpreter. As small as an error can be, since every value that a
 /// decoder makes, and every step of a call, travels in a `Result`: with `PyErr` inside, returning the values of a text
 /// took a third of its time.
@@ -71,6 +73,11 @@ pub(crate) fn ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>
         };
         return owned(py, made);
     }
+    new_str::ascii(py, text).unwrap_or_else(|| new_ascii(py, text))
+}
+
+/// A new str from ASCII bytes, by the documented interface.
+pub(super) fn new_ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>> {
     // SAFETY: the interpreter is attached.
     let made = owned(py, unsafe { ffi::PyUnicode_New(text.len().cast_signed(), 127) })?;
     // SAFETY: a new str is compact; its data follows its header.
