@@ -11,9 +11,9 @@ use crate::compiled::Compiled;
 use crate::ffi::make;
 use crate::to_python;
 
-/// Objects with at least so many defaults start as a copy of a dict that has them all. It costs a copy of a block of
-/// memory, where each insertion costs a search; below that the members stay in the order in which they came.
-const MANY_DEFAULTS: usize = 8;
+/// Objects with at least so many defaults start as a copy of a dict that has them all: a block of memory is copied, where
+/// each of many names would have to find its place. Below that the members stay in the order in which they came.
+const MANY_DEFAULTS: usize = 32;
 
 /// What an object starts as.
 enum Template {

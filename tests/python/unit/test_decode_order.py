@@ -1,6 +1,6 @@
 """The members of a decoded object come in the order of the text, whatever the schema says of their names.
 
-Objects whose names are all required are made from a dict that has them; here every way out of that is taken.
+Names are missing, repeated, unknown and in any order here.
 """
 
 import gc
@@ -88,3 +88,43 @@ def test_values_are_not_shared_with_the_next():
     first = validator.decode(text)
     first.clear()
     assert validator.decode(text) == {name: VALUES[name] for name in NAMES}
+
+
+@pytest.mark.parametrize("size", [*range(12), 21, 22, 42, 43, 85, 86, 200])
+@pytest.mark.parametrize("schema", [True, {"type": "object"}], ids=["free", "object"])
+def test_a_dict_of_any_size_is_an_ordinary_dict(size, schema):
+    validator = Validator(schema)
+    value = {f"name {number}": [number] if number % 2 else f"text {number}" for number in range(size)}
+    decoded = validator.decode(json.dumps(value))
+    plain = dict(value)
+    assert decoded == value
+    assert list(decoded) == list(value)
+    assert decoded.__sizeof__() >= plain.copy().__sizeof__() or size == 0
+    assert gc.is_tracked(decoded) == any(isinstance(item, list) for item in value.values())
+    assert "no name" not in decoded
+    for changed in (decoded, plain):
+        for name in list(value)[::2]:
+            del changed[name]
+        changed.update({f"later {number}": number for number in range(size)}, **{"name 1": 0})
+    assert list(decoded.items()) == list(plain.items())
+    decoded.clear()
+    assert decoded == {}
+
+
+@pytest.mark.parametrize("size", [2, 6, 11, 43, 86])
+def test_a_repeated_name_under_a_schema_that_asks_nothing(size):
+    members = [f'"name {number % (size - 1)}": {number}' for number in range(size)]
+    decoded = Validator(True).decode("{" + ", ".join(members) + "}")
+    assert list(decoded.items()) == list(json.loads("{" + ", ".join(members) + "}").items())
+
+
+def test_names_that_share_their_place_in_the_table():
+    names = [f"n{number}" for number in range(3000)]
+    alike = [name for name in names if hash(name) % 8 == 3][:5]
+    far = [name for name in names if hash(name) % 128 == 5][:20]
+    for chosen in (alike, far):
+        value = {name: name for name in chosen}
+        decoded = Validator(True).decode(json.dumps(value))
+        assert decoded == value
+        assert all(decoded[name] == name for name in chosen)
+        assert all(name not in decoded for name in names if name not in chosen)

@@ -9,8 +9,8 @@ import pytest
 
 from toolhead import ValidationError, Validator
 
-MANY = {f"p{n}": {"default": n} for n in range(20)}
-FILLED = {f"p{n}": n for n in range(20)}
+MANY = {f"p{n}": {"default": n} for n in range(40)}
+FILLED = {f"p{n}": n for n in range(40)}
 INNER = {"properties": {"x": {"default": 1}}}
 
 CASES = {
