@@ -66,13 +66,14 @@ bench-stream: $(BENCH_VENV)/stamp ## partial values while the text arrives, besi
 bench-call: $(BENCH_VENV)/stamp ## one awaited validated call, beside all peers; records and plots
 	$(BENCH_ENV) $(BENCH) -m peers call
 
-# The interpreter's own suffix is not asked for: `.so` alone is read wherever this is run.
+# With the same options as the release: what is inlined before the counting has to be the same. `.so` alone is read
+# wherever this is run, whatever the interpreter's own suffix.
 profile: $(STAMPS)/venv | .ci-check ## counts again what a release build is optimised by, on the shared corpora (after hot code changed)
 	rustup component add llvm-tools
 	$(BIN)/python -m pip install --quiet msgspec
 	rm -rf target/profile/counts target/profile/package
 	cargo rustc --release --locked --package toolhead-bindings --lib --target-dir target/profile -- \
-	  -C profile-generate=$(CURDIR)/target/profile/counts
+	  -C "$$(sed -n 's/.*"\(llvm-args=.*\)",/\1/p' pyproject.toml)" -C profile-generate=$(CURDIR)/target/profile/counts
 	mkdir -p target/profile/package
 	cp -r python/toolhead target/profile/package/
 	rm -f target/profile/package/toolhead/_core*.so
