@@ -41,7 +41,8 @@ impl<'py> NewDict<'py> {
     }
 
     /// Adds a member; the name is an exact str.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "mostly it moves two pointers, and the compiler sees the rest")]
+    #[inline(always)]
     pub(crate) fn insert(
         &mut self,
         waiting: &mut Waiting<'py>,
