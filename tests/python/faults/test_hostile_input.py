@@ -139,6 +139,24 @@ def test_a_deep_schema_on_a_small_stack():
     in_a_small_stack(work)
 
 
+@pytest.mark.parametrize("other", [{"type": "string"}, {"properties": {"b": True}, "additionalProperties": False}])
+@pytest.mark.parametrize("length", [100, 1990, 1997, 1998, 1999, 2000, 2001, 20_000])
+def test_a_chain_of_choices(length, other):
+    links = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}, other]} for at in range(length)}
+    last = {"properties": {"a": {"type": "object"}}, "required": ["a"]}
+    validator = Validator({"$ref": "#/$defs/d0", "$defs": {**links, f"d{length}": last}})
+
+    def work():
+        for value in ({"a": {}}, {"a": 1}, {"c": 1}, "text", []):
+            verdict_of_text = verdict(validator.is_valid_json, json.dumps(value))
+            assert verdict(validator.is_valid, value) == verdict_of_text, (length, value)
+
+    work()
+    if length <= 100:
+        in_a_small_stack(work)
+    assert validator.is_valid({"a": {}}) == (length < 1998)
+
+
 def test_the_depth_limit_is_the_users():
     assert Validator(True, limits=Limits(depth=300)).is_valid(nest(299))
     assert not Validator(True, limits=Limits(depth=300)).is_valid(nest(300))

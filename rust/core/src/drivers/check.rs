@@ -100,6 +100,12 @@ impl<'p> Checker<'p> {
         }
     }
 
+    /// So many nested applications of schemas led to the value.
+    pub(super) fn at_level(mut self, levels: usize) -> Self {
+        self.levels = levels;
+        self
+    }
+
     /// Notes where defaults may be filled in. `values` is about how many there are: so many may be asked before
     /// verdicts are remembered.
     pub(crate) fn with_trail(mut self, values: usize) -> Self {
@@ -430,7 +436,7 @@ impl<'p> Checker<'p> {
 
     /// Only the keywords of a node that apply in place; its rules are known to accept the value.
     pub(crate) fn keywords_in_place<'a, I: Instance<'a>>(&mut self, node: &Node, value: I) -> bool {
-        self.checks(node, value.kind(), value) && self.exceeded().is_none()
+        self.level(node, |run| run.checks(node, value.kind(), value)) && self.exceeded().is_none()
     }
 
     /// The limit that was passed, if one was: then the verdict is no, whatever was said.

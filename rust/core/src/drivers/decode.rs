@@ -43,6 +43,8 @@ pub(super) struct Decoder<'p, 't, 'b, B: Builder> {
     stack: SmallVec<[B::Value; 16]>,
     pub(super) scratch: Vec<u8>,
     pub(super) depth: usize,
+    /// Choices that led to the value at the position, each to its only schema.
+    pub(super) links: usize,
     /// Without a schema a repeated name is no issue: the last one wins.
     repeated_names: bool,
     /// How many nodes with keywords in place are open that may lead to a default, and what is in them.
@@ -85,6 +87,7 @@ pub fn decode<B: Builder>(
         stack: SmallVec::new(),
         scratch: Vec::new(),
         depth: 0,
+        links: 0,
         repeated_names: plan.is_free,
         open: 0,
         region: None,

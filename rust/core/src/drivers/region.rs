@@ -8,6 +8,9 @@ use super::decode::{Decoder, Stop};
 use crate::instance::{Instance, Kind, kinds};
 use crate::plan::{NONE, Node, NodeId};
 
+/// Choices that lead to one value, each to its only schema, before it is made first and judged by the rest of them.
+const MOST_LINKS: usize = 200;
+
 /// The values that keywords in place are still to be asked about. Defaults are filled in when all of them have spoken:
 /// before that, they judge what was sent.
 pub(super) struct Region<V> {
@@ -40,13 +43,14 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         };
         if rule == NONE && node.check_count == 1 && kind != Kind::Integer {
             let rule = &self.plan.checks[node.checks as usize].rule;
-            if let Some(sole) = rule.sole(kind) {
-                return self.value(sole);
-            }
-            if kind == Kind::Object
-                && let Some(told) = self.told(rule)
+            let told = || if kind == Kind::Object { self.told(rule) } else { None };
+            if self.links < MOST_LINKS
+                && let Some(only) = rule.sole(kind).or_else(told)
             {
-                return self.value(told);
+                self.links += 1;
+                let value = self.value(only);
+                self.links -= 1;
+                return value;
             }
         }
         let leads = kind.bit() & kinds::CONTAINER != 0 && self.plan.leads_to_default(id);
@@ -70,7 +74,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     where
         B: 'v,
     {
-        let mut checker = Checker::new(self.plan, self.depth);
+        let mut checker = Checker::new(self.plan, self.depth).at_level(self.depth + self.links);
         if leads {
             // A value takes two bytes of text at least.
             checker = checker.with_trail((self.at - start) / 2);
