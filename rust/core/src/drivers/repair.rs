@@ -41,7 +41,7 @@ pub fn repair<E: Edit>(
     let mut repair = Repair { run, edit, done: Vec::new(), place: String::new(), depth: 0, tries: 0 };
     let root = plan.node(plan.root);
     // Which of several schemas an empty root was meant for, nobody can say.
-    let is_choice = plan.checks_of(root).iter().any(|check| check.rule.alternatives().is_some());
+    let is_choice = plan.checks_of(root).iter().any(|check| check.rule.branches().is_some());
     let types = if is_choice { 0 } else { root.types };
     let start = match E::instance(value).kind() {
         // Nothing given where an object or array is wanted.
@@ -141,7 +141,8 @@ impl<E: Edit> Repair<'_, '_, E> {
         let mut at = 0;
         while at < all.len() {
             for check in plan.checks_of(plan.node(all[at])) {
-                let Some(branches) = check.rule.alternatives() else { continue };
+                let Some(branches) = check.rule.branches() else { continue };
+                let branches = &branches.nodes;
                 if branches.iter().any(|branch| self.run.branch(*branch, instance)) {
                     continue;
                 }

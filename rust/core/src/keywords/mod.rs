@@ -270,21 +270,15 @@ pub trait Behaviour {
     }
     /// The schemas that apply to the same value.
     fn in_place(&self, visit: &mut dyn FnMut(NodeId)) {
-        self.alternatives().unwrap_or_default().iter().for_each(|branch| visit(*branch));
+        if let Some(branches) = self.branches() {
+            branches.nodes.iter().for_each(|branch| visit(*branch));
+        }
     }
     /// The schemas that apply to the same value whenever the value is valid: where defaults are looked for.
     fn applied<'a, I: Instance<'a>>(&self, run: &mut Checker<'_>, value: I, visit: &mut dyn FnMut(NodeId)) {
         if let Some(branches) = self.branches() {
             branches.applied(run, value, visit);
         }
-    }
-    /// The schemas of which one must accept the value.
-    fn alternatives(&self) -> Option<&[NodeId]> {
-        self.branches().map(|branches| &*branches.nodes)
-    }
-    /// The member whose constant tells which of its branches is meant.
-    fn tags(&self) -> Option<&crate::schema::discriminator::Tags> {
-        self.branches().and_then(|branches| branches.tags.as_deref())
     }
     /// The one schema that a value of this kind must satisfy, where that is all the keyword asks.
     #[inline]
@@ -352,14 +346,6 @@ macro_rules! rules {
             /// See [`Behaviour`].
             pub fn branches(&self) -> Option<&Branches> {
                 match self { $(Self::$variant(rule) => rule.branches()),* }
-            }
-            /// See [`Behaviour`].
-            pub fn alternatives(&self) -> Option<&[NodeId]> {
-                match self { $(Self::$variant(rule) => rule.alternatives()),* }
-            }
-            /// See [`Behaviour`].
-            pub fn tags(&self) -> Option<&crate::schema::discriminator::Tags> {
-                match self { $(Self::$variant(rule) => rule.tags()),* }
             }
             /// See [`Behaviour`].
             #[inline]

@@ -46,7 +46,7 @@ pub(super) fn branches(check: &Check) -> &[NodeId] {
 impl Choice {
     /// The choice of a check, if its branches are of the simple kind that can wait for the constant.
     pub(super) fn of(plan: &Plan, members: &[Members], check: &Check) -> Option<Self> {
-        let name = &check.rule.tags()?.name;
+        let name = &check.rule.branches()?.tags.as_deref()?.name;
         let mut choice = Self {
             name: name.clone(),
             tags: Vec::new(),
