@@ -1,8 +1,9 @@
-//! What the compiler asks of Python: interned names, the built-in meta-schemas, the caller's registry.
+//! What the compiler asks of Python: names and strings to keep, the built-in meta-schemas, the caller's registry.
 
 use pyo3::exceptions::PyLookupError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use toolhead_core::instance::Key as _;
 use toolhead_core::limits::Limits;
 use toolhead_core::plan::Plan;
 use toolhead_core::schema::SchemaError;
@@ -11,7 +12,7 @@ use toolhead_core::schema::compile::Host;
 use crate::ffi::make;
 use crate::ffi::read::Raw;
 use crate::meta_schemas;
-use crate::py_instance::PyValue;
+use crate::py_instance::{PyKey, PyValue};
 use crate::to_python::{self, PyBuilder};
 
 /// A compilation's host.
@@ -30,8 +31,14 @@ impl<'a, 'py> PyHost<'a, 'py> {
         Self { registry, keys: Vec::new(), raised: None, documents }
     }
 
-    fn keep(&self, document: &Bound<'py, PyAny>) -> PyResult<PyValue<'a>> {
+    fn hold(&self, document: &Bound<'py, PyAny>) -> PyResult<PyValue<'a>> {
         Ok(PyValue(Raw::kept(self.documents, document)?))
+    }
+
+    fn token(&mut self, key: Bound<'py, PyString>) -> usize {
+        let token = make::expose(&key);
+        self.keys.push(key.unbind());
+        token
     }
 
     fn ask(&self, uri: &str) -> PyResult<Option<PyValue<'a>>> {
@@ -48,7 +55,7 @@ impl<'a, 'py> PyHost<'a, 'py> {
         };
         let Some(document) = document else { return Ok(None) };
         // A copy: the registry is the caller's code, which may change what it gave away at its next call.
-        self.keep(&to_python::copy(&document)?).map(Some)
+        self.hold(&to_python::copy(&document)?).map(Some)
     }
 }
 
@@ -68,10 +75,15 @@ impl<'a> Host<'a> for PyHost<'a, '_> {
     type Instance = PyValue<'a>;
 
     fn intern(&mut self, text: &str) -> usize {
-        let key = PyString::intern(self.documents.py(), text);
-        let token = make::expose(&key);
-        self.keys.push(key.unbind());
-        token
+        self.token(PyString::intern(self.documents.py(), text))
+    }
+
+    fn keep(&mut self, key: PyKey<'a>) -> usize {
+        // Readers that keep the keys they make (orjson, jiter) hand the same ones to schemas and to instances.
+        match key.object(self.documents.py()).cast_exact::<PyString>() {
+            Ok(own) => self.token(own.clone()),
+            Err(_) => self.intern(key.text()),
+        }
     }
 
     fn builtin(&mut self, uri: &str) -> Option<PyValue<'a>> {
@@ -79,7 +91,7 @@ impl<'a> Host<'a> for PyHost<'a, '_> {
         let plan = Plan::anything(Limits::default());
         let mut builder = PyBuilder::new(self.documents.py(), None);
         let document = toolhead_core::drivers::decode::decode(&plan, text.as_bytes(), &mut builder).ok()?;
-        self.keep(&document.value).ok()
+        self.hold(&document.value).ok()
     }
 
     fn retrieve(&mut self, uri: &str) -> Result<Option<PyValue<'a>>, SchemaError> {

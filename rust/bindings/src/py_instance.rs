@@ -1,6 +1,7 @@
 //! Python objects as instances: dict, list, tuple, str, int, float, bool, None and their subclasses read as plain
 //! data, and `Decimal` as an exact number. Anything else is foreign (public API, section 5).
 
+use pyo3::prelude::*;
 use toolhead_core::instance::{Instance, Key, Kind};
 use toolhead_core::number::Number;
 
@@ -15,6 +16,13 @@ pub(crate) struct PyValue<'a>(pub(crate) Raw<'a>);
 #[derive(Clone, Copy)]
 pub(crate) struct PyKey<'a>(Raw<'a>);
 
+impl PyKey<'_> {
+    /// The key with its interpreter.
+    pub(crate) fn object(self, py: Python<'_>) -> Bound<'_, PyAny> {
+        self.0.to_bound(py)
+    }
+}
+
 impl<'a> Key<'a> for PyKey<'a> {
     #[inline]
     fn token(self) -> usize {
@@ -26,8 +34,7 @@ impl<'a> Key<'a> for PyKey<'a> {
     }
     #[inline]
     fn plain_text(self) -> Option<&'a str> {
-        let is_str = self.0.exact() == Builtin::Str || self.0.inherited() == Builtin::Str;
-        if is_str { self.0.text() } else { None }
+        if self.0.is_str() { self.0.text() } else { None }
     }
 }
 
@@ -67,8 +74,7 @@ fn float_kind(value: Raw<'_>) -> Kind {
 
 #[inline]
 fn is_plain_key(key: Raw<'_>) -> bool {
-    (key.exact() == Builtin::Str || key.inherited() == Builtin::Str)
-        && (key.is_compact_ascii() || !key.has_surrogate())
+    key.is_str() && (key.is_compact_ascii() || !key.has_surrogate())
 }
 
 impl<'a> Instance<'a> for PyValue<'a> {
@@ -116,12 +122,12 @@ impl<'a> Instance<'a> for PyValue<'a> {
 
     #[inline]
     fn text(self) -> &'a str {
-        if self.builtin() == Builtin::Str { self.0.text().unwrap_or("") } else { "" }
+        if self.0.is_str() { self.0.text().unwrap_or("") } else { "" }
     }
 
     #[inline]
     fn chars(self) -> usize {
-        if self.builtin() == Builtin::Str { self.0.chars() } else { 0 }
+        if self.0.is_str() { self.0.chars() } else { 0 }
     }
 
     #[inline]
@@ -135,6 +141,16 @@ impl<'a> Instance<'a> for PyValue<'a> {
     }
 
     #[inline]
+    fn member_count(self) -> usize {
+        if self.0.is_dict() { self.0.dict_len() } else { 0 }
+    }
+
+    #[inline]
+    fn item_count(self) -> usize {
+        if self.0.is_list() { self.0.list_len() } else { self.0.tuple_len() }
+    }
+
+    #[inline]
     fn item(self, index: usize) -> Option<Self> {
         match self.builtin() {
             Builtin::List => self.0.list_item(index).map(Self),
@@ -144,7 +160,7 @@ impl<'a> Instance<'a> for PyValue<'a> {
     }
 
     fn member(self, token: usize, name: &str) -> Option<Self> {
-        if self.builtin() != Builtin::Dict {
+        if !self.0.is_dict() {
             return None;
         }
         // Members are mostly few where this is asked: they are walked.
@@ -164,7 +180,7 @@ impl<'a> Instance<'a> for PyValue<'a> {
 
     #[inline]
     fn items(self, mut visit: impl FnMut(usize, Self) -> bool) -> bool {
-        if self.builtin() == Builtin::List {
+        if self.0.is_list() {
             return self.0.list_items(|index, item| visit(index, Self(item)));
         }
         (0..self.len()).all(|index| self.item(index).is_none_or(|item| visit(index, item)))
@@ -172,7 +188,7 @@ impl<'a> Instance<'a> for PyValue<'a> {
 
     #[inline]
     fn members(self, mut visit: impl FnMut(Self::Key, Self) -> bool) -> bool {
-        if self.builtin() != Builtin::Dict {
+        if !self.0.is_dict() {
             return true;
         }
         self.0.dict_members(|key, value| is_plain_key(key) && visit(PyKey(key), Self(value)))
@@ -180,7 +196,7 @@ impl<'a> Instance<'a> for PyValue<'a> {
 
     #[inline]
     fn entries(self, mut visit: impl FnMut(Self::Key, Self) -> bool) -> bool {
-        if self.builtin() != Builtin::Dict {
+        if !self.0.is_dict() {
             return true;
         }
         self.0.dict_members(|key, value| visit(PyKey(key), Self(value)))
@@ -188,7 +204,7 @@ impl<'a> Instance<'a> for PyValue<'a> {
 
     fn foreign_key(self) -> Option<String> {
         let mut position = 0;
-        while self.builtin() == Builtin::Dict
+        while self.0.is_dict()
             && let Some((key, _)) = self.0.dict_next(&mut position)
         {
             if !is_plain_key(key) {

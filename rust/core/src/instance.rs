@@ -72,11 +72,16 @@ pub mod kinds {
     pub const CONTAINER: u8 = ARRAY | OBJECT;
     /// every JSON kind
     pub const ANY: u8 = 127;
+    /// no kind: of a node, that its arrays are judged by their length and the kinds of their items alone
+    pub const FLAT: u8 = 128;
 }
+
+/// Never the token of a plan.
+pub const NO_TOKEN: usize = usize::MAX;
 
 /// A member's name.
 pub trait Key<'a>: Copy {
-    /// Equal tokens mean equal names; unequal tokens mean nothing. Zero is never equal to a plan's token.
+    /// Equal tokens mean equal names; unequal tokens mean nothing. A key without a token says [`NO_TOKEN`].
     fn token(self) -> usize;
     /// The name.
     fn text(self) -> &'a str;
@@ -110,6 +115,16 @@ pub trait Instance<'a>: Copy + 'a {
     }
     /// The number of items or members; 0 for other kinds.
     fn len(self) -> usize;
+    /// The same of a value that is known to be an object.
+    #[inline]
+    fn member_count(self) -> usize {
+        self.len()
+    }
+    /// The same of a value that is known to be an array.
+    #[inline]
+    fn item_count(self) -> usize {
+        self.len()
+    }
     /// Has it no items or members?
     fn is_empty(self) -> bool {
         self.len() == 0

@@ -125,7 +125,7 @@ pub struct ArrayRule {
 /// One name that an object's keywords mention.
 #[derive(Clone, Debug)]
 pub struct Property {
-    /// The host's handle of the name.
+    /// The host's handle of the name: of the schema's own key, where it is a key of the schema.
     pub token: usize,
     /// The name's first word: all of it, mostly ([`first_word`]).
     pub word: u64,

@@ -64,7 +64,7 @@ impl Value {
 
 impl<'a> Key<'a> for &'a str {
     fn token(self) -> usize {
-        0
+        crate::instance::NO_TOKEN
     }
     fn text(self) -> &'a str {
         self

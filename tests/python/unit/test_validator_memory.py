@@ -84,3 +84,19 @@ def test_operations_leave_nothing_behind(name: str) -> None:
     gc.collect()
     # One name a run would be 2,000 blocks.
     assert sys.getallocatedblocks() - before < 200
+
+
+def test_the_keys_of_a_schema_live_as_long_as_its_validator() -> None:
+    """Instances are matched by the schema's own keys, which a reader with a memory hands out again."""
+    key, other = json.loads('["city", "city"]')
+    assert key is not other
+    before = sys.getrefcount(key)
+    validator = Validator({"type": "object", "properties": {key: {"type": "string"}}})
+    assert sys.getrefcount(key) > before
+    assert validator.is_valid({key: "Bergen"})
+    assert validator.is_valid({other: "Bergen"})
+    assert not validator.is_valid({key: 5})
+    assert not validator.is_valid({other: 5})
+    assert validator.decode(b'{"city": "Bergen"}') == {"city": "Bergen"}
+    del validator
+    assert sys.getrefcount(key) == before

@@ -273,7 +273,7 @@ pub(crate) fn dict_set_default(
 
 /// The str of a plan's token.
 ///
-/// Tokens are addresses of interned strs that the plan's validator keeps alive (`host.rs`).
+/// Tokens are addresses of strs that the plan's validator keeps alive (`host.rs`).
 #[inline]
 pub(crate) fn known<'a, 'py>(
     _: &'a [Py<PyString>],

@@ -92,6 +92,30 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Is it a dict, or of a class that inherits from it?
+    #[inline]
+    pub(crate) fn is_dict(self) -> bool {
+        self.is_exactly(&raw mut ffi::PyDict_Type) || self.inherited() == Builtin::Dict
+    }
+
+    /// Is it a list, or of a class that inherits from it?
+    #[inline]
+    pub(crate) fn is_list(self) -> bool {
+        self.is_exactly(&raw mut ffi::PyList_Type) || self.inherited() == Builtin::List
+    }
+
+    /// Is it a str, or of a class that inherits from it?
+    #[inline]
+    pub(crate) fn is_str(self) -> bool {
+        self.is_exactly(&raw mut ffi::PyUnicode_Type) || self.inherited() == Builtin::Str
+    }
+
+    #[inline]
+    fn is_exactly(self, class: *mut ffi::PyTypeObject) -> bool {
+        // SAFETY: the object is alive.
+        unsafe { ffi::Py_TYPE(self.0.as_ptr()) == class }
+    }
+
     fn is_none(self) -> bool {
         // SAFETY: the singleton lives as long as the interpreter.
         self.0.as_ptr() == unsafe { ffi::Py_None() }

@@ -141,11 +141,15 @@ impl<'p> Checker<'p> {
     /// The same, where kinds were compared already.
     #[inline]
     fn more<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, kind: Kind, value: I) -> bool {
-        if kind.bit() & kinds::CONTAINER != 0 {
-            return self.container::<I, WALK>(id, kind, value);
+        match kind {
+            Kind::Object => self.container::<I, WALK, true>(id, value),
+            Kind::Array if self.plan.node(id).more & kinds::FLAT != 0 => self.flat::<I, WALK>(id, value),
+            Kind::Array => self.container::<I, WALK, false>(id, value),
+            _ => {
+                let node = self.plan.node(id);
+                self.leaf(node, kind, value) && (node.check_count == 0 || self.more_checks(node, kind, value))
+            }
         }
-        let node = self.plan.node(id);
-        self.leaf(node, kind, value) && (node.check_count == 0 || self.more_checks(node, kind, value))
     }
 
     /// The rule of a value without parts.
@@ -193,24 +197,44 @@ impl<'p> Checker<'p> {
         true
     }
 
-    fn container<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, kind: Kind, value: I) -> bool {
+    /// An array of a node that is [`kinds::FLAT`].
+    #[inline(never)]
+    fn flat<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, value: I) -> bool {
+        let plan = self.plan;
+        let rule = &plan.arrays[plan.node(id).array as usize];
+        let len = value.item_count();
+        if WALK {
+            self.allowance += MEMO_AFTER_EACH * (len + 1);
+        }
+        let types = plan.node(rule.rest).types;
+        self.depth < plan.limits.depth
+            && self.levels < MOST_LEVELS
+            && len >= rule.min
+            && len <= rule.max
+            && value.items(|_, item| types & item.kind().bit() != 0)
+    }
+
+    #[inline(never)]
+    fn container<'a, I: Instance<'a>, const WALK: bool, const OBJECT: bool>(
+        &mut self,
+        id: NodeId,
+        value: I,
+    ) -> bool {
         let node = self.plan.node(id);
-        let rule = if kind == Kind::Object { node.object } else { node.array };
-        self.level(node, |run| run.ruled::<I, WALK>(node, kind, rule, value))
+        self.level(node, |run| run.ruled::<I, WALK, OBJECT>(node, value))
     }
 
     #[inline]
-    fn ruled<'a, I: Instance<'a>, const WALK: bool>(
+    fn ruled<'a, I: Instance<'a>, const WALK: bool, const OBJECT: bool>(
         &mut self,
         node: &Node,
-        kind: Kind,
-        rule: u32,
         value: I,
     ) -> bool {
         if self.depth >= self.plan.limits.depth {
             return false;
         }
-        let len = value.len();
+        let (kind, rule) = if OBJECT { (Kind::Object, node.object) } else { (Kind::Array, node.array) };
+        let len = if OBJECT { value.member_count() } else { value.item_count() };
         if WALK {
             self.allowance += MEMO_AFTER_EACH * (len + 1);
         }
@@ -223,14 +247,14 @@ impl<'p> Checker<'p> {
             return (!WALK || self.walk(value)) && self.checks(node, kind, value);
         }
         self.depth += 1;
-        let verdict = if kind == Kind::Object {
+        let verdict = if OBJECT {
             self.object::<I, WALK>(&self.plan.objects[rule as usize], len, value)
         } else {
             self.array::<I, WALK>(&self.plan.arrays[rule as usize], len, value)
         };
         self.depth -= 1;
-        if let Some(trail) = &mut self.trail
-            && kind == Kind::Object
+        if OBJECT
+            && let Some(trail) = &mut self.trail
             && self.plan.objects[rule as usize].has_defaults()
         {
             trail.found.push((value.identity(), rule));
@@ -284,7 +308,7 @@ impl<'p> Checker<'p> {
         let mut required = 0;
         value.entries(|key, item| {
             let found = match properties.get(next) {
-                Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+                Some(property) if key.token() == property.token => Some(next),
                 _ => {
                     let Some(text) = key.plain_text().map(str::as_bytes) else { return false };
                     match properties.get(next) {

@@ -139,7 +139,7 @@ fn fill_plain<E: Edit>(
             let mut next = 0;
             E::instance(value).members(|key, _| {
                 let at = match properties.get(next) {
-                    Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+                    Some(property) if key.token() == property.token => Some(next),
                     _ => plan.find_name(rule, properties, key.text().as_bytes()),
                 };
                 let node = at.map_or(rule.additional, |at| properties[at].node);

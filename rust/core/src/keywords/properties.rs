@@ -12,13 +12,14 @@ use crate::schema::draft::{Draft, ObjectDraft};
 use crate::schema::tables::push;
 use crate::value::Value;
 
-/// Adds a name that an object's keywords mention; its position.
+/// Adds a name that an object's keywords mention, with its token; its position.
 pub(crate) fn add<'a, H: Host<'a>>(
     compiler: &mut Compiler<'_, 'a, H>,
     object: &mut ObjectDraft,
     name: &str,
+    token: usize,
 ) -> usize {
-    let (token, start, len) = compiler.name(name);
+    let (start, len) = compiler.name(name);
     object.properties.push(Property {
         token,
         word: first_word(name.as_bytes()),
@@ -45,10 +46,11 @@ pub(crate) fn mention<'a, H: Host<'a>>(
     let is = |property: &Property| {
         names[property.start as usize..(property.start + property.len) as usize] == *name
     };
-    match object.properties.iter().position(is) {
-        Some(at) => at,
-        None => add(compiler, object, name),
+    if let Some(at) = object.properties.iter().position(is) {
+        return at;
     }
+    let token = compiler.host.intern(name);
+    add(compiler, object, name, token)
 }
 
 /// The positions of all names.
@@ -81,7 +83,7 @@ pub(crate) fn properties<'a, H: Host<'a>>(
     let mut failed = None;
     draft.object().properties.reserve(value.len());
     value.members(|key, schema| {
-        failed = property(compiler, scope, draft, &place.then(key.text()), key.text(), schema).err();
+        failed = property(compiler, scope, draft, &place.then(key.text()), key, schema).err();
         failed.is_none()
     });
     failed.map_or(Ok(()), Err)
@@ -92,11 +94,12 @@ fn property<'a, H: Host<'a>>(
     scope: &Scope<'_, H::Instance>,
     draft: &mut Draft,
     place: &Place<'_>,
-    name: &str,
+    key: <H::Instance as Instance<'a>>::Key,
     schema: H::Instance,
 ) -> Result<(), SchemaError> {
     let node = compiler.subschema(scope, place, schema)?;
-    let at = add(compiler, draft.object(), name);
+    let token = compiler.host.keep(key);
+    let at = add(compiler, draft.object(), key.text(), token);
     draft.object().properties[at].declared = node;
     let Some(default) = default_of(compiler, scope, schema)? else { return Ok(()) };
     if !compiler.is_literal(default) {
@@ -190,7 +193,7 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     let (mut next, mut required) = (0, 0);
     let all = value.members(|key, item| {
         let found = match properties.get(next) {
-            Some(property) if key.token() == property.token && property.token != 0 => Some(next),
+            Some(property) if key.token() == property.token => Some(next),
             Some(property) if same(plan.name_bytes(property), key.text().as_bytes()) => Some(next),
             _ => plan.find_name(rule, properties, key.text().as_bytes()),
         };

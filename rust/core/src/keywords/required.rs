@@ -56,9 +56,11 @@ pub(crate) fn compile<'a, H: Host<'a>>(
     let positions: std::collections::HashMap<String, usize> =
         super::properties::positions(compiler, draft.object());
     for name in names {
-        let at = match positions.get(name) {
-            Some(at) => *at,
-            None => super::properties::add(compiler, draft.object(), name),
+        let at = if let Some(at) = positions.get(name) {
+            *at
+        } else {
+            let token = compiler.host.intern(name);
+            super::properties::add(compiler, draft.object(), name, token)
         };
         draft.object().properties[at].required = true;
     }

@@ -22,6 +22,10 @@ pub trait Host<'a> {
     type Instance: Instance<'a>;
     /// A token of a name or string: equal tokens of one plan mean equal texts. Never 0 if the host has tokens.
     fn intern(&mut self, text: &str) -> usize;
+    /// The same for a key of the schema. A host that can keeps the key itself: whoever made it may hand it out again.
+    fn keep(&mut self, key: <Self::Instance as Instance<'a>>::Key) -> usize {
+        self.intern(key.text())
+    }
     /// The document of a built-in meta-schema.
     fn builtin(&mut self, uri: &str) -> Option<Self::Instance>;
     /// A document of the caller's registry.
@@ -455,11 +459,11 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         !self.open.contains(&node) && !self.pending.iter().any(|pending| pending.node == node)
     }
 
-    /// Adds a name to the plan's text.
-    pub fn name(&mut self, text: &str) -> (usize, u32, u32) {
+    /// Adds a name to the plan's text: where it starts, and its length.
+    pub fn name(&mut self, text: &str) -> (u32, u32) {
         let start = u32::try_from(self.tables.names.len()).unwrap_or(u32::MAX);
         self.tables.names.push_str(text);
-        (self.host.intern(text), start, u32::try_from(text.len()).unwrap_or(u32::MAX))
+        (start, u32::try_from(text.len()).unwrap_or(u32::MAX))
     }
 
     /// A node that accepts these kinds, shared with others like it.

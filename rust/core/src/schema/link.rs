@@ -339,10 +339,26 @@ impl<'a, H: Host<'a>> Compiler<'_, 'a, H> {
         for id in 0..self.tables.nodes.len() {
             self.tables.nodes[id].more &= !self.settled_kinds(&self.tables.nodes[id]);
         }
+        for id in 0..self.tables.nodes.len() {
+            if self.has_flat_arrays(&self.tables.nodes[id]) {
+                self.tables.nodes[id].more |= kinds::FLAT;
+            }
+        }
         for property in &mut self.tables.properties {
             let node = &self.tables.nodes[property.node as usize];
             (property.types, property.more) = (node.types, node.more);
         }
+    }
+
+    /// Are a node's arrays judged by their length and the kinds of their items alone?
+    fn has_flat_arrays(&self, node: &Node) -> bool {
+        node.types & kinds::ARRAY != 0
+            && node.check_count == 0
+            && self
+                .tables
+                .arrays
+                .get(node.array as usize)
+                .is_some_and(|rule| rule.prefix.is_empty() && self.tables.nodes[rule.rest as usize].more == 0)
     }
 
     /// The kinds without parts of which a node asks no more than its kind: each of its keywords leaves one schema for the kind,
