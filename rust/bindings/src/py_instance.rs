@@ -36,6 +36,10 @@ impl<'a> Key<'a> for PyKey<'a> {
     fn plain_text(self) -> Option<&'a str> {
         if self.0.is_str() { self.0.text() } else { None }
     }
+    #[inline]
+    fn name(self) -> Option<(u64, &'a [u8])> {
+        if self.0.is_str() { self.0.word_and_text() } else { None }
+    }
 }
 
 impl PyValue<'_> {

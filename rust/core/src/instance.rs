@@ -4,6 +4,7 @@
 //! nothing that matters and never fails; whatever is not JSON has the kind [`Kind::Foreign`].
 
 use crate::number::Number;
+use crate::plan::first_word;
 
 /// The kind of a value. Integers and other numbers are told apart as the host stores them; a float with a zero
 /// fractional part is still [`Kind::Float`].
@@ -11,28 +12,34 @@ use crate::number::Number;
 #[repr(u8)]
 pub enum Kind {
     /// `null`
-    Null,
+    Null = kinds::NULL,
     /// `true` or `false`
-    Bool,
+    Bool = kinds::BOOL,
     /// An integer of any size.
-    Integer,
+    Integer = kinds::INTEGER,
     /// Any other number.
-    Float,
+    Float = kinds::FLOAT,
     /// A string of Unicode scalar values.
-    String,
+    String = kinds::STRING,
     /// An array.
-    Array,
+    Array = kinds::ARRAY,
     /// An object with string keys.
-    Object,
+    Object = kinds::OBJECT,
     /// Not JSON data: a set, a NaN, a string with a lone surrogate, ...
-    Foreign,
+    Foreign = 128,
 }
 
 impl Kind {
-    /// The kind's bit in a [`Kinds`].
+    /// The kind's bit in a set of [`kinds`].
     #[inline]
     pub fn bit(self) -> u8 {
-        1 << self as u8
+        self as u8
+    }
+
+    /// The kind's position in a table of kinds.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.bit().trailing_zeros() as usize
     }
 
     /// The JSON Schema type word for messages.
@@ -90,6 +97,12 @@ pub trait Key<'a>: Copy {
     fn plain_text(self) -> Option<&'a str> {
         Some(self.text())
     }
+    /// The name and its first word, of a key that [`Instance::entries`] found; None where it is no plain string.
+    #[inline]
+    fn name(self) -> Option<(u64, &'a [u8])> {
+        let text = self.text().as_bytes();
+        Some((first_word(text), text))
+    }
 }
 
 /// A handle to one JSON value that lives at least as long as `'a`.
@@ -137,7 +150,7 @@ pub trait Instance<'a>: Copy + 'a {
     fn items(self, visit: impl FnMut(usize, Self) -> bool) -> bool;
     /// Calls `visit` for each member in order until it answers false; false too if a name is not a string.
     fn members(self, visit: impl FnMut(Self::Key, Self) -> bool) -> bool;
-    /// The same, but no name is looked at before the visitor does: it asks for [`Key::plain_text`] of each key whose token
+    /// The same, but no name is looked at before the visitor does: it asks for [`Key::name`] of each key whose token
     /// is not one that it knows.
     #[inline]
     fn entries(self, visit: impl FnMut(Self::Key, Self) -> bool) -> bool {

@@ -370,10 +370,21 @@ impl Plan {
     /// Position among `properties_of(rule)` of the name with this text.
     #[inline]
     pub fn find_name(&self, rule: &ObjectRule, properties: &[Property], text: &[u8]) -> Option<usize> {
+        self.find_word(rule, properties, first_word(text), text)
+    }
+
+    /// The same of a text whose first word is known.
+    #[inline]
+    pub fn find_word(
+        &self,
+        rule: &ObjectRule,
+        properties: &[Property],
+        word: u64,
+        text: &[u8],
+    ) -> Option<usize> {
         if properties.is_empty() {
             return None;
         }
-        let word = first_word(text);
         let is = |property: &Property| self.is_name(property, word, text);
         if rule.table == NONE {
             return properties.iter().position(is);

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3::{Borrowed, ffi};
+use toolhead_core::plan::first_word;
 
 use super::dict_table;
 
@@ -233,6 +234,28 @@ impl<'a> Raw<'a> {
             return Some(unsafe { std::str::from_utf8_unchecked(bytes) });
         }
         self.encoded_text()
+    }
+
+    /// The text of a str with its first eight bytes as one word, zeros behind a shorter one; None where it holds a lone
+    /// surrogate.
+    #[inline]
+    pub(crate) fn word_and_text(self) -> Option<(u64, &'a [u8])> {
+        const WORD: usize = size_of::<u64>();
+        let text = self.text()?.as_bytes();
+        if !self.is_compact_ascii() {
+            return Some((first_word(text), text));
+        }
+        // Names differ in length, which no branch should depend on: the word ends where the text does.
+        let len = text.len().min(WORD);
+        // SAFETY: at most the end of the text.
+        let end = unsafe { text.as_ptr().add(len) };
+        // SAFETY: before the data of a compact str lies its header, which is longer than a word.
+        let first = unsafe { end.sub(WORD) };
+        // SAFETY: these eight bytes belong to the header and to the text of the str, which is alive.
+        let word = u64::from_le_bytes(unsafe { first.cast::<[u8; WORD]>().read() });
+        // In two steps, since none of eight bytes may count.
+        let half = 4 * (WORD - len);
+        Some((word >> half >> half, text))
     }
 
     #[cold]

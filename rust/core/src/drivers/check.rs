@@ -11,7 +11,6 @@ use super::memory::Memo;
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::plan::{
     ArrayRule, FALSE, NONE, Node, NodeId, NumberRule, ObjectRule, Plan, Property, StringRule, TRUE,
-    first_word,
 };
 
 /// Nested applications of schemas, in place or into the value, beyond which a value is refused. Bounds the native
@@ -309,11 +308,17 @@ impl<'p> Checker<'p> {
         value.entries(|key, item| {
             let found = match properties.get(next) {
                 Some(property) if key.token() == property.token => Some(next),
-                _ => {
-                    let Some(text) = key.plain_text().map(str::as_bytes) else { return false };
-                    match properties.get(next) {
-                        Some(property) if plan.is_name(property, first_word(text), text) => Some(next),
-                        _ => plan.find_name(rule, properties, text),
+                None if properties.is_empty() => {
+                    if key.plain_text().is_none() {
+                        return false;
+                    }
+                    None
+                }
+                expected => {
+                    let Some((word, text)) = key.name() else { return false };
+                    match expected {
+                        Some(property) if plan.is_name(property, word, text) => Some(next),
+                        _ => plan.find_word(rule, properties, word, text),
                     }
                 }
             };
@@ -358,32 +363,39 @@ impl<'p> Checker<'p> {
         key: I::Key,
         item: I,
     ) -> bool {
-        if !rule.patterns.is_empty() {
-            let mut matched = false;
-            for (pattern, node) in &rule.patterns {
-                match self.plan.patterns[*pattern as usize].is_match(key.text()) {
-                    Ok(true) => {
-                        matched = true;
-                        if !self.node::<I, WALK>(*node, item) {
-                            return false;
-                        }
-                    }
-                    Ok(false) => {}
-                    Err(_) => {
-                        self.exceeded.set(Some(Exceeded::Steps));
-                        return false;
-                    }
-                }
-            }
-            if matched {
-                return true;
-            }
+        if !rule.patterns.is_empty()
+            && let Some(verdict) = self.patterned::<I, WALK>(rule, key, item)
+        {
+            return verdict;
         }
         match rule.additional {
             TRUE => !WALK || self.free(item),
             FALSE => false,
             node => self.node::<I, WALK>(node, item),
         }
+    }
+
+    /// A member under `patternProperties`; None where no pattern matches its name.
+    #[inline(never)]
+    fn patterned<'a, I: Instance<'a>, const WALK: bool>(
+        &mut self,
+        rule: &'p ObjectRule,
+        key: I::Key,
+        item: I,
+    ) -> Option<bool> {
+        let mut verdict = None;
+        for (pattern, node) in &rule.patterns {
+            match self.plan.patterns[*pattern as usize].is_match(key.text()) {
+                Ok(true) if self.node::<I, WALK>(*node, item) => verdict = Some(true),
+                Ok(true) => return Some(false),
+                Ok(false) => {}
+                Err(_) => {
+                    self.exceeded.set(Some(Exceeded::Steps));
+                    return Some(false);
+                }
+            }
+        }
+        verdict
     }
 
     #[inline]

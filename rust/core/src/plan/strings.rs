@@ -5,6 +5,8 @@
 pub struct StringSet {
     /// The strings, and the host's handle of each.
     pub members: Box<[(Box<str>, usize)]>,
+    /// The first word of each: all of it, mostly ([`first_word`]).
+    words: Box<[u64]>,
     /// Open hash table over them, empty where they are few or very many.
     pub slots: Box<[u16]>,
     /// The same where they are very many.
@@ -98,13 +100,30 @@ impl StringSet {
         let narrow: Option<Box<[u16]>> = slots.iter().map(|slot| u16::try_from(*slot).ok()).collect();
         let (slots, wide_slots) =
             narrow.map_or_else(|| (Box::default(), slots.into()), |slots| (slots, Box::default()));
-        Self { members, slots, wide_slots, constant, narrows }
+        let words = members.iter().map(|(text, _)| first_word(text.as_bytes())).collect();
+        Self { members, words, slots, wide_slots, constant, narrows }
     }
 
     /// Memory behind the set.
     pub fn heap_size(&self) -> usize {
         let texts: usize = self.members.iter().map(|(text, _)| text.len()).sum();
-        size_of_val(&*self.slots) + size_of_val(&*self.wide_slots) + size_of_val(&*self.members) + texts
+        size_of_val(&*self.slots)
+            + size_of_val(&*self.wide_slots)
+            + size_of_val(&*self.members)
+            + size_of_val(&*self.words)
+            + texts
+    }
+
+    /// The host's handle of a member, if it has this text.
+    #[inline]
+    fn token_if(&self, at: usize, word: u64, text: &[u8]) -> Option<usize> {
+        if self.words[at] != word {
+            return None;
+        }
+        let (member, token) = &self.members[at];
+        let is_same =
+            member.len() == text.len() && (text.len() <= size_of::<u64>() || same(member.as_bytes(), text));
+        is_same.then_some(*token)
     }
 
     /// The host's handle of the member with this text.
@@ -113,23 +132,19 @@ impl StringSet {
         if self.slots.is_empty() && !self.wide_slots.is_empty() {
             return self.find_wide(text);
         }
+        let word = first_word(text);
         if self.slots.is_empty() {
-            return self
-                .members
-                .iter()
-                .find(|(member, _)| same(member.as_bytes(), text))
-                .map(|(_, token)| *token);
+            return (0..self.words.len()).find_map(|at| self.token_if(at, word, text));
         }
         let mask = self.slots.len() - 1;
-        let mut at = short_hash(text) as usize & mask;
+        let mut at = hash_from(word, text) as usize & mask;
         loop {
             let slot = usize::from(self.slots[at]);
             if slot == 0 {
                 return None;
             }
-            let (member, token) = &self.members[slot - 1];
-            if same(member.as_bytes(), text) {
-                return Some(*token);
+            if let Some(token) = self.token_if(slot - 1, word, text) {
+                return Some(token);
             }
             at = (at + 1) & mask;
         }

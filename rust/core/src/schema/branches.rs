@@ -56,7 +56,7 @@ impl Branches {
     /// The only branch for a kind.
     #[inline]
     pub fn sole(&self, kind: Kind) -> Option<NodeId> {
-        let branch = self.by_kind[kind as usize];
+        let branch = self.by_kind[kind.index()];
         (branch != NONE).then_some(branch)
     }
 
