@@ -130,6 +130,11 @@ impl<'a> Instance<'a> for PyValue<'a> {
     }
 
     #[inline]
+    fn word(self) -> (u64, &'a [u8]) {
+        if self.0.is_str() { self.0.word_and_text().unwrap_or_default() } else { (0, &[]) }
+    }
+
+    #[inline]
     fn chars(self) -> usize {
         if self.0.is_str() { self.0.chars() } else { 0 }
     }

@@ -122,6 +122,12 @@ pub trait Instance<'a>: Copy + 'a {
     fn number(self) -> Number;
     /// A string's text; empty for other kinds.
     fn text(self) -> &'a str;
+    /// The same with its first word.
+    #[inline]
+    fn word(self) -> (u64, &'a [u8]) {
+        let text = self.text().as_bytes();
+        (first_word(text), text)
+    }
     /// The number of code points of a string; 0 for other kinds.
     fn chars(self) -> usize {
         self.text().chars().count()

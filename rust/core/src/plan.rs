@@ -15,7 +15,7 @@ use crate::schema::pattern::Pattern;
 use crate::value::Value;
 
 use self::strings::hash_from;
-pub use self::strings::{FEW_NAMES, StringSet, first_word, same, short_hash};
+pub use self::strings::{FEW_NAMES, StringSet, first_word, first_word_of, same, short_hash};
 
 mod strings;
 

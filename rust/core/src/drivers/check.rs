@@ -429,7 +429,13 @@ impl<'p> Checker<'p> {
     }
 
     fn string<'a, I: Instance<'a>>(&self, rule: &StringRule, value: I) -> bool {
-        rule.has_length(|| value.chars()) && self.text(rule, value.text())
+        let is_member = || {
+            let (word, text) = value.word();
+            self.plan.sets[rule.set as usize].find_word(word, text).is_some()
+        };
+        rule.has_length(|| value.chars())
+            && (rule.set == NONE || is_member())
+            && (rule.is_only_a_set() || self.beside_set(rule, value.text()))
     }
 
     /// Does the node accept a string that is no value of its own? None where it asks for more than a rule for strings.
@@ -449,11 +455,17 @@ impl<'p> Checker<'p> {
     #[inline]
     pub(crate) fn text(&self, rule: &StringRule, text: &str) -> bool {
         (rule.set == NONE || self.plan.sets[rule.set as usize].find(text.as_bytes()).is_some())
-            && (rule.pattern == NONE
-                || self.plan.patterns[rule.pattern as usize].is_match(text).unwrap_or_else(|_| {
-                    self.exceeded.set(Some(Exceeded::Steps));
-                    false
-                }))
+            && self.beside_set(rule, text)
+    }
+
+    /// What it asks of the text beside its length and the set.
+    #[inline]
+    fn beside_set(&self, rule: &StringRule, text: &str) -> bool {
+        (rule.pattern == NONE
+            || self.plan.patterns[rule.pattern as usize].is_match(text).unwrap_or_else(|_| {
+                self.exceeded.set(Some(Exceeded::Steps));
+                false
+            }))
             && rule.format.is_none_or(|format| format.is_valid(text))
             && crate::keywords::content::is_valid(rule.content, text)
     }

@@ -14,7 +14,9 @@ use super::defaults::Seen;
 use super::region::Region;
 use crate::instance::{Instance, Kind, kinds};
 use crate::json::string;
-use crate::plan::{ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, same};
+use crate::plan::{
+    ArrayRule, FALSE, NONE, Node, NodeId, ObjectRule, Plan, Property, TRUE, first_word_of, same,
+};
 
 /// Why a decoder stopped.
 #[derive(Debug)]
@@ -397,16 +399,13 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
     /// in place; then the position is behind it.
     #[inline]
     fn is_next(&mut self, property: &Property) -> bool {
-        let name = self.plan.name_bytes(property);
-        if property.plain
-            && let Some((found, [b'"', ..])) =
-                self.text.get(self.at..).and_then(|rest| rest.split_at_checked(name.len()))
-            && same(found, name)
-        {
-            self.at += name.len() + 1;
-            return true;
-        }
-        false
+        let (at, len) = (self.at, property.len as usize);
+        let is = property.plain
+            && self.text.get(at + len) == Some(&b'"')
+            && first_word_of(&self.text[at..], len) == property.word
+            && (len <= size_of::<u64>() || same(&self.text[at..at + len], self.plan.name_bytes(property)));
+        self.at += if is { len + 1 } else { 0 };
+        is
     }
 
     /// The place among a rule's names of one that is not the one expected next. A place that is none where the rule does not
@@ -421,7 +420,9 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
         let text = scanned.content(self.text, &self.scratch);
-        if let Some(at) = self.plan.find_name(rule, properties, text) {
+        let (onwards, len) = scanned.onwards(self.text, &self.scratch);
+        let word = first_word_of(onwards, len);
+        if let Some(at) = self.plan.find_word(rule, properties, word, text) {
             return Ok(at);
         }
         self.other_member(rule, scanned, object).map(|()| usize::MAX)

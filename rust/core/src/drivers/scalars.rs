@@ -7,7 +7,7 @@ use crate::instance::kinds;
 use crate::json::number::{self, Scanned};
 use crate::json::string;
 use crate::number::Number;
-use crate::plan::{NONE, Node};
+use crate::plan::{NONE, Node, first_word_of};
 
 impl<B: Builder> Decoder<'_, '_, '_, B> {
     pub(super) fn literal(&mut self) -> Result<B::Value, Stop<B::Error>> {
@@ -76,7 +76,10 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
                 return Err(Stop::Refused);
             }
             if rule.set != NONE {
-                let token = self.plan.sets[rule.set as usize].find(content).ok_or(Stop::Refused)?;
+                let (onwards, len) = scanned.onwards(self.text, &self.scratch);
+                let word = first_word_of(onwards, len);
+                let set = &self.plan.sets[rule.set as usize];
+                let token = set.find_word(word, content).ok_or(Stop::Refused)?;
                 if rule.is_only_a_set()
                     && let Some(shared) = self.builder.shared(token)
                 {

@@ -20,6 +20,13 @@ impl Scanned {
         let (start, end) = self.place;
         if self.plain { &text[start..end] } else { &scratch[start..end] }
     }
+
+    /// The content together with what follows it, and the content's length.
+    #[inline]
+    pub fn onwards<'c>(&self, text: &'c [u8], scratch: &'c [u8]) -> (&'c [u8], usize) {
+        let (start, end) = self.place;
+        (if self.plain { &text[start..] } else { &scratch[start..] }, end - start)
+    }
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
