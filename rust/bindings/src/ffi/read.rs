@@ -247,8 +247,10 @@ impl<'a> Raw<'a> {
         }
         // Names differ in length, which no branch should depend on: the word ends where the text does.
         let len = text.len().min(WORD);
+        // SAFETY: a compact str keeps its data behind its header.
+        let data = unsafe { ffi::PyUnicode_DATA(self.0.as_ptr()) };
         // SAFETY: at most the end of the text.
-        let end = unsafe { text.as_ptr().add(len) };
+        let end = unsafe { data.cast::<u8>().add(len) };
         // SAFETY: before the data of a compact str lies its header, which is longer than a word.
         let first = unsafe { end.sub(WORD) };
         // SAFETY: these eight bytes belong to the header and to the text of the str, which is alive.
