@@ -79,7 +79,8 @@ pub mod kinds {
     pub const CONTAINER: u8 = ARRAY | OBJECT;
     /// every JSON kind
     pub const ANY: u8 = 127;
-    /// no kind: of a node, that its arrays are judged by their length and the kinds of their items alone
+    /// no kind: of a node, that its arrays are judged by their length and the kinds of their items alone. No node accepts a
+    /// [`Kind::Foreign`](super::Kind::Foreign), whose bit it is.
     pub const FLAT: u8 = 128;
 }
 

@@ -254,3 +254,16 @@ def test_references_find_their_definition_among_many(key: type[str]) -> None:
     assert not validator.is_valid(list(range(39, -1, -1)))
     with pytest.raises(SchemaError):
         Validator({**schema, "$ref": "#/$defs/é 40~1~0"})
+
+
+@pytest.mark.parametrize("leaf", [{"type": "array", "items": {"type": "string"}}, {"type": "object"}])
+def test_a_chain_past_the_limit_is_no_consent_under_not(leaf: dict[str, Any]) -> None:
+    """Whether the schema at the end accepts the value or is out of reach: its negation accepts it in no case."""
+    value: Any = ["x"] if leaf["type"] == "array" else {"x": 1}
+    for length in range(1_990, 2_005):
+        chain = {
+            f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}, {"type": "null", "const": None}]}
+            for at in range(length)
+        }
+        schema = {"$defs": {**chain, f"d{length}": leaf}, "not": {"$ref": "#/$defs/d0"}}
+        assert not Validator(schema).is_valid(value), length

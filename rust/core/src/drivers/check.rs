@@ -199,18 +199,18 @@ impl<'p> Checker<'p> {
     /// An array of a node that is [`kinds::FLAT`].
     #[inline(never)]
     fn flat<'a, I: Instance<'a>, const WALK: bool>(&mut self, id: NodeId, value: I) -> bool {
-        let plan = self.plan;
-        let rule = &plan.arrays[plan.node(id).array as usize];
+        let node = self.plan.node(id);
+        let rule = &self.plan.arrays[node.array as usize];
+        let types = self.plan.node(rule.rest).types;
         let len = value.item_count();
-        if WALK {
-            self.allowance += MEMO_AFTER_EACH * (len + 1);
-        }
-        let types = plan.node(rule.rest).types;
-        self.depth < plan.limits.depth
-            && self.levels < MOST_LEVELS
-            && len >= rule.min
-            && len <= rule.max
-            && value.items(|_, item| types & item.kind().bit() != 0)
+        self.level(node, |run| {
+            if WALK {
+                run.allowance += MEMO_AFTER_EACH * (len + 1);
+            }
+            run.depth < run.plan.limits.depth
+                && (rule.min..=rule.max).contains(&len)
+                && value.items(|_, item| types & item.kind().bit() != 0)
+        })
     }
 
     #[inline(never)]
