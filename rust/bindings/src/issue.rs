@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, ffi};
+use toolhead_core::drivers::explain::Issues;
 use toolhead_core::drivers::stream::Found;
 use toolhead_core::instance::{Instance, Kind, kinds};
 use toolhead_core::issue::{Detail, Hop, Issue as CoreIssue, Param, Place, Step};
@@ -422,7 +423,7 @@ fn made_causes(
 pub(crate) fn list<'py>(
     py: Python<'py>,
     compiled: &Arc<Compiled>,
-    issues: Vec<CoreIssue<PyValue<'_>>>,
+    issues: Issues<PyValue<'_>>,
 ) -> PyResult<Bound<'py, PyList>> {
     // Making an object may run the collector, and that a finaliser of the caller's, which may let go of values: all are
     // kept before the second is made.

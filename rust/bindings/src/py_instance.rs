@@ -99,6 +99,13 @@ impl<'a> Instance<'a> for PyValue<'a> {
         }
     }
 
+    #[inline]
+    fn fetch(self) {
+        if self.0.is_dict() {
+            self.0.dict_fetch();
+        }
+    }
+
     fn identity(self) -> usize {
         self.0.address()
     }

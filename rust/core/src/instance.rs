@@ -113,6 +113,9 @@ pub trait Instance<'a>: Copy + 'a {
 
     /// The value's kind.
     fn kind(self) -> Kind;
+    /// Asks for the memory that a look into the value reads first, and does not wait for it.
+    #[inline]
+    fn fetch(self) {}
     /// Equal identities mean the very same value, as long as it lives.
     fn identity(self) -> usize;
     /// A boolean's value; false for other kinds.

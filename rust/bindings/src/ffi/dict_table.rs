@@ -7,7 +7,7 @@
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
 pub(super) use table::{Keys, UNICODE, is_enabled, track};
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
-pub(crate) use table::{enable, entries};
+pub(crate) use table::{enable, entries, fetch};
 
 /// A member as it lies in the table; the value is null where it was deleted.
 #[repr(C)]
@@ -43,12 +43,16 @@ mod other {
 
     /// The layout is not known.
     #[inline]
+    pub(crate) fn fetch(_: *mut pyo3::ffi::PyObject) {}
+
+    /// The layout is not known.
+    #[inline]
     pub(crate) fn entries<'a>(_: *mut pyo3::ffi::PyObject) -> Option<&'a [super::Entry]> {
         None
     }
 }
 #[cfg(not(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED))))]
-pub(crate) use other::{enable, entries};
+pub(crate) use other::{enable, entries, fetch};
 
 #[cfg(all(Py_3_11, not(Py_3_12), not(Py_GIL_DISABLED)))]
 mod table {
@@ -87,6 +91,15 @@ mod table {
     #[inline]
     pub(crate) fn entries<'a>(dict: *mut ffi::PyObject) -> Option<&'a [Entry]> {
         if is_enabled() { read(dict) } else { None }
+    }
+
+    /// Asks for the first line of a dict's keys.
+    #[inline]
+    pub(crate) fn fetch(dict: *mut ffi::PyObject) {
+        // SAFETY: the caller passes a live dict, whose structure PyO3 declares for this version.
+        let keys = unsafe { (*dict.cast::<ffi::PyDictObject>()).ma_keys }.cast::<u8>();
+        // SAFETY: a dict always has keys.
+        std::hint::black_box(unsafe { *keys });
     }
 
     #[inline]

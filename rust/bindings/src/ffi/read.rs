@@ -337,6 +337,12 @@ impl<'a> Raw<'a> {
         unsafe { dict_table::len(self.0.as_ptr()) }
     }
 
+    /// Asks for the memory of a dict's members.
+    #[inline]
+    pub(crate) fn dict_fetch(self) {
+        dict_table::fetch(self.0.as_ptr());
+    }
+
     /// Calls `visit` for each member of a dict until it answers false; the last answer.
     #[inline]
     pub(crate) fn dict_members(self, mut visit: impl FnMut(Self, Self) -> bool) -> bool {

@@ -5,7 +5,7 @@ use crate::drivers::defaults::Seen;
 use crate::drivers::explain::{At, Explainer, Token};
 use crate::instance::{Instance, Key, Kind};
 use crate::issue::Detail;
-use crate::plan::{FALSE, NONE, ObjectRule, Property, first_word, same};
+use crate::plan::{FALSE, NONE, ObjectRule, Property, first_word};
 use crate::schema::SchemaError;
 use crate::schema::compile::{Compiler, Host, Place, Scope};
 use crate::schema::draft::{Draft, ObjectDraft};
@@ -191,11 +191,20 @@ pub(crate) fn explain<'a, I: Instance<'a>>(
     let properties = plan.properties_of(rule);
     let mut seen = Seen::default();
     let (mut next, mut required) = (0, 0);
-    let all = value.members(|key, item| {
+    let mut all = true;
+    value.entries(|key, item| {
         let found = match properties.get(next) {
             Some(property) if key.token() == property.token => Some(next),
-            Some(property) if same(plan.name_bytes(property), key.text().as_bytes()) => Some(next),
-            _ => plan.find_name(rule, properties, key.text().as_bytes()),
+            expected => {
+                let Some((word, text)) = key.name() else {
+                    all = false;
+                    return false;
+                };
+                match expected {
+                    Some(property) if plan.is_name(property, word, text) => Some(next),
+                    _ => plan.find_word(rule, properties, word, text),
+                }
+            }
         };
         if let Some(found) = found {
             seen.mark(found);

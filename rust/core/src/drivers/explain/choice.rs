@@ -40,7 +40,7 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
             self.choices += 1;
             self.node(&at.under(keyword.name(), Token::Index(index)), *branch, value);
             self.choices -= 1;
-            causes.push(std::mem::take(&mut self.found));
+            causes.push(std::mem::take(&mut self.found).into_vec());
         }
         (self.found, self.limit) = (outer, limit);
         if !self.wants_more() {

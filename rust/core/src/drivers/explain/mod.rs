@@ -9,6 +9,8 @@ mod choice;
 
 pub use at::{At, Token};
 
+use smallvec::SmallVec;
+
 use super::check::{Checker, Exceeded};
 use crate::instance::{Instance, Key, Kind, kinds};
 use crate::issue::{Detail, Issue, Name};
@@ -18,11 +20,14 @@ use crate::keywords::{
 };
 use crate::plan::{NONE, Node, NodeId, Plan, Property};
 
+/// Issues of one value. Mostly there is one, which needs no allocation.
+pub type Issues<I> = SmallVec<[Issue<I>; 1]>;
+
 /// A run that lists issues.
 pub struct Explainer<'p, I> {
     /// Decides on branches.
     pub run: Checker<'p>,
-    found: Vec<Issue<I>>,
+    found: Issues<I>,
     /// There are items or members that no schema was shown: what is not JSON may hide there.
     pub unseen: bool,
     limit: usize,
@@ -37,11 +42,12 @@ pub struct Explainer<'p, I> {
 const MOST_LEVELS: usize = 500;
 
 /// Lists up to `limit` issues of a value; none where the plan accepts it.
-pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Vec<Issue<I>> {
-    let run = Checker::new(plan, 0);
+pub fn issues<'a, I: Instance<'a>>(plan: &Plan, value: I, limit: usize) -> Issues<I> {
+    plan.fetch();
+    value.fetch();
     let mut run = Explainer {
-        run,
-        found: Vec::new(),
+        run: Checker::new(plan, 0),
+        found: Issues::new(),
         unseen: false,
         limit,
         depth: 0,
@@ -103,12 +109,8 @@ impl<'a, I: Instance<'a>> Explainer<'_, I> {
         self.keep(Issue { place, keyword: Some(keyword), value: object, detail, causes: Vec::new() });
     }
 
-    /// Mostly there is one: no room is made for more.
     #[inline]
     fn keep(&mut self, issue: Issue<I>) {
-        if self.found.is_empty() {
-            self.found.reserve_exact(1);
-        }
         self.found.push(issue);
     }
 
