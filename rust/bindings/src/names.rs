@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use pyo3::prelude::*;
-use toolhead_core::plan::short_hash;
+use toolhead_core::plan::hash_from;
 
 use crate::ffi::make::{self, Made};
 
@@ -16,8 +16,8 @@ const SLOTS: usize = 1024;
 /// Longer names are seldom repeated.
 const LONGEST: usize = 64;
 
-/// A name and its hash here; a new name takes the place of the old one.
-type Slot = Option<(u32, Py<PyAny>)>;
+/// A name and its first word; a new name takes the place of the old one.
+type Slot = Option<(u64, Py<PyAny>)>;
 
 thread_local! {
     static KEPT: Cell<Option<Box<[Slot]>>> = const { Cell::new(None) };
@@ -28,23 +28,22 @@ thread_local! {
 pub(crate) struct Names(Option<Box<[Slot]>>);
 
 impl Names {
-    /// The str of a name of ASCII bytes.
+    /// The str of a name of ASCII bytes, whose first word is known.
     #[inline]
-    pub(crate) fn name<'py>(&mut self, py: Python<'py>, text: &[u8]) -> Made<Bound<'py, PyAny>> {
+    pub(crate) fn name<'py>(&mut self, py: Python<'py>, word: u64, text: &[u8]) -> Made<Bound<'py, PyAny>> {
         if text.len() > LONGEST || text.len() < 2 {
             return make::ascii(py, text);
         }
         let slots = self.0.get_or_insert_with(taken);
-        let hash = short_hash(text);
-        let slot = &mut slots[hash as usize % SLOTS];
+        let slot = &mut slots[hash_from(word, text) as usize % SLOTS];
         if let Some((kept, name)) = slot
-            && *kept == hash
+            && *kept == word
             && make::holds_ascii(name.bind_borrowed(py), text)
         {
             return Ok(name.bind(py).clone());
         }
         let made = make::ascii(py, text)?;
-        if let Some((_, old)) = slot.replace((hash, made.clone().unbind())) {
+        if let Some((_, old)) = slot.replace((word, made.clone().unbind())) {
             // Not left to `Drop`: outside PyO3's own doors it would keep the str until one of them is passed.
             old.drop_ref(py);
         }

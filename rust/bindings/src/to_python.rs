@@ -119,9 +119,9 @@ impl<'py> Builder for PyBuilder<'_, 'py> {
         object.insert(&mut self.waiting, name, value)
     }
     #[inline]
-    fn name(&mut self, text: Text<'_>) -> Made<Self::Value> {
+    fn name(&mut self, word: u64, text: Text<'_>) -> Made<Self::Value> {
         match text {
-            Text::Ascii(bytes) => self.names.name(self.py, bytes),
+            Text::Ascii(bytes) => self.names.name(self.py, word, bytes),
             Text::Unicode(text) => make::utf8(self.py, text),
         }
     }

@@ -14,8 +14,7 @@ use crate::schema::dialect::Dialect;
 use crate::schema::pattern::Pattern;
 use crate::value::Value;
 
-use self::strings::hash_from;
-pub use self::strings::{FEW_NAMES, StringSet, first_word, first_word_of, same, short_hash};
+pub use self::strings::{FEW_NAMES, StringSet, first_word, first_word_of, hash_from, same, short_hash};
 
 mod strings;
 

@@ -182,7 +182,7 @@ impl crate::drivers::decode::Builder for Values {
     ) -> Result<(), Self::Error> {
         self.insert(object, Value::String(plan.name(property).into()), value)
     }
-    fn name(&mut self, text: Text<'_>) -> Result<Value, Self::Error> {
+    fn name(&mut self, _: u64, text: Text<'_>) -> Result<Value, Self::Error> {
         self.string(text)
     }
     fn insert(&mut self, object: &mut Self::Object, name: Value, value: Value) -> Result<(), Self::Error> {

@@ -87,13 +87,16 @@ pub(super) fn new_ascii<'py>(py: Python<'py>, text: &[u8]) -> Made<Bound<'py, Py
     Ok(made)
 }
 
-/// Are these the characters of a str that [`ascii`] made?
+/// Are these the characters of a str that [`ascii`] made? The first word of both is known to be the same.
 #[inline]
 pub(crate) fn holds_ascii(made: Borrowed<'_, '_, PyAny>, text: &[u8]) -> bool {
     // SAFETY: the object is a str of this file, complete from the start.
     let length = unsafe { ffi::PyUnicode_GET_LENGTH(made.as_ptr()) };
     if length != text.len().cast_signed() {
         return false;
+    }
+    if text.len() <= size_of::<u64>() {
+        return true;
     }
     // SAFETY: the same; its data is in the object.
     let data = unsafe { ffi::PyUnicode_DATA(made.as_ptr()) };

@@ -96,11 +96,11 @@ pub trait Builder {
         property: &Property,
         value: Self::Value,
     ) -> Result<(), Self::Error>;
-    /// Makes a member's name; it is used once.
+    /// Makes a member's name, whose first word is known; it is used once.
     ///
     /// # Errors
     /// See [`Builder::int`].
-    fn name(&mut self, text: Text<'_>) -> Result<Self::Value, Self::Error>;
+    fn name(&mut self, word: u64, text: Text<'_>) -> Result<Self::Value, Self::Error>;
     /// Adds a member under a name made before.
     ///
     /// # Errors

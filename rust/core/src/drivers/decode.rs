@@ -425,7 +425,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         if let Some(at) = self.plan.find_word(rule, properties, word, text) {
             return Ok(at);
         }
-        self.other_member(rule, scanned, object).map(|()| usize::MAX)
+        self.other_member(rule, scanned, word, object).map(|()| usize::MAX)
     }
 
     /// A member whose name a rule does not know; the position is behind the name.
@@ -433,6 +433,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         &mut self,
         rule: &ObjectRule,
         scanned: string::Scanned,
+        word: u64,
         object: &mut B::Object,
     ) -> Result<(), Stop<B::Error>> {
         let plan = self.plan;
@@ -454,7 +455,7 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         if node == FALSE {
             return Err(Stop::Refused);
         }
-        let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
+        let name = self.builder.name(word, Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
         if rest.is_empty() {
             let value = self.value(node)?;
@@ -475,7 +476,9 @@ impl<B: Builder> Decoder<'_, '_, '_, B> {
         let scanned = string::scan(self.text, self.at, &mut self.scratch).ok_or(Stop::Syntax)?;
         self.at = scanned.end;
         let text = scanned.content(self.text, &self.scratch);
-        let name = self.builder.name(Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
+        let (onwards, len) = scanned.onwards(self.text, &self.scratch);
+        let word = first_word_of(onwards, len);
+        let name = self.builder.name(word, Text::of(text, scanned.ascii).ok_or(Stop::Syntax)?)?;
         self.colon()?;
         let value = self.value(TRUE)?;
         Ok(self.builder.insert(object, name, value)?)

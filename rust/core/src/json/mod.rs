@@ -13,6 +13,7 @@ pub mod scan;
 
 mod scan_number;
 pub mod sink;
+mod stops;
 pub mod string;
 mod tokens;
 

@@ -1,4 +1,6 @@
-//! The strings of a whole text: plain runs found eight bytes at a time, escapes copied out.
+//! The strings of a whole text: plain runs found many bytes at a time, escapes copied out.
+
+use super::stops::{Look, WIDTH};
 
 /// A string's content: a part of the text, or the scratch buffer where it had escapes. What is not ASCII is not yet
 /// known to be UTF-8.
@@ -29,46 +31,35 @@ impl Scanned {
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// The top bit of each byte of a word that ends a plain run: a quote, a backslash, a control character. Bits above
-/// the lowest one set may be wrong: a borrow runs upwards.
-#[inline]
-fn stops(word: u64) -> u64 {
-    let quote = word ^ (ONES * u64::from(b'"'));
-    let backslash = word ^ (ONES * u64::from(b'\\'));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    let quote = quote.wrapping_sub(ONES) & !quote;
-    let backslash = backslash.wrapping_sub(ONES) & !backslash;
-    (control | quote | backslash) & HIGHS
-}
-
 /// The position of the first quote, backslash or control character from `at` on, and whether a byte before it was
 /// not ASCII.
 #[inline]
 pub fn plain_run(text: &[u8], mut at: usize) -> (usize, bool) {
-    let mut high = 0u64;
-    while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*chunk);
-        let found = stops(word);
-        if found != 0 {
-            let bits = found.trailing_zeros();
-            // The bytes before the stop: its own top bit and all above are cut off.
-            high |= word & ((1u64 << (bits & !7)) - 1);
-            return (at + (bits / 8) as usize, high & HIGHS != 0);
+    let mut high = false;
+    while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let look = Look::at(chunk);
+        high |= look.has_high();
+        match look.plain() {
+            Some(plain) => return (at + plain, high),
+            None => at += WIDTH,
         }
-        high |= word;
-        at += 8;
+    }
+    // Fewer are left: the last ones of the text are looked at, but for those before.
+    if at < text.len()
+        && let Some(chunk) = text.last_chunk()
+    {
+        let look = Look::at(chunk).behind(WIDTH - (text.len() - at));
+        high |= look.has_high();
+        return (look.plain().map_or(text.len(), |plain| at + plain), high);
     }
     while let Some(byte) = text.get(at) {
         if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
             break;
         }
-        high |= u64::from(*byte);
+        high |= !byte.is_ascii();
         at += 1;
     }
-    (at, high & HIGHS != 0)
+    (at, high)
 }
 
 /// Reads the string whose content starts at `start`, behind the opening quote. None where RFC 8259 section 7 is
@@ -117,7 +108,13 @@ const PLAIN_ESCAPES: [u8; 256] = {
 /// source code has an escape every few words, and what was copied too far is written over. The buffer keeps what other
 /// strings left in it, so that its bytes are set but once.
 #[inline(never)]
-fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut Vec<u8>) -> Option<Scanned> {
+fn escaped(
+    text: &[u8],
+    start: usize,
+    mut at: usize,
+    mut high: bool,
+    scratch: &mut Vec<u8>,
+) -> Option<Scanned> {
     const SLACK: usize = 16;
     const SMALLEST: usize = 128;
     let mut to = at - start;
@@ -125,25 +122,20 @@ fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut V
         scratch.resize((to + SLACK) * 2 + SMALLEST, 0);
     }
     scratch[..to].copy_from_slice(&text[start..at]);
-    let mut high = u64::from(high) << 7;
     loop {
         if scratch.len() < to + SLACK {
             // Doubles, so that the bytes set stay linear in the text.
             scratch.resize((to + SLACK) * 2, 0);
         }
-        if let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            let word = u64::from_le_bytes(*chunk);
-            scratch[to..to + 8].copy_from_slice(chunk);
-            let found = stops(word);
-            if found == 0 {
-                high |= word & HIGHS;
-                (at, to) = (at + 8, to + 8);
+        if let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            scratch[to..to + WIDTH].copy_from_slice(chunk);
+            let look = Look::at(chunk);
+            high |= look.has_high();
+            let plain = look.plain();
+            (at, to) = (at + plain.unwrap_or(WIDTH), to + plain.unwrap_or(WIDTH));
+            if plain.is_none() {
                 continue;
             }
-            let bits = found.trailing_zeros();
-            high |= word & ((1u64 << (bits & !7)) - 1) & HIGHS;
-            let plain = (bits / 8) as usize;
-            (at, to) = (at + plain, to + plain);
         }
         let byte = *text.get(at)?;
         match byte {
@@ -156,7 +148,7 @@ fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut V
                     (at, to) = (at + 2, to + 1);
                 } else if letter == b'u' {
                     let (character, end) = unicode_escape(text, at + 2)?;
-                    high |= u64::from(!character.is_ascii()) << 7;
+                    high |= !character.is_ascii();
                     to += character.encode_utf8(&mut scratch[to..to + 4]).len();
                     at = end;
                 } else {
@@ -165,13 +157,13 @@ fn escaped(text: &[u8], start: usize, mut at: usize, high: bool, scratch: &mut V
             }
             0..0x20 => return None,
             _ => {
-                high |= u64::from(byte & 0x80);
+                high |= !byte.is_ascii();
                 scratch[to] = byte;
                 (at, to) = (at + 1, to + 1);
             }
         }
     }
-    Some(Scanned { place: (0, to), plain: false, ascii: high == 0, end: at + 1 })
+    Some(Scanned { place: (0, to), plain: false, ascii: !high, end: at + 1 })
 }
 
 fn hex(text: &[u8], at: usize) -> Option<u32> {

@@ -75,7 +75,7 @@ pub fn short_hash(text: &[u8]) -> u32 {
 
 /// The hash of a text whose first word is known.
 #[inline]
-pub(crate) fn hash_from(word: u64, text: &[u8]) -> u32 {
+pub fn hash_from(word: u64, text: &[u8]) -> u32 {
     let len = text.len();
     let last = if len > 8 { text.last_chunk::<8>().map_or(0, |last| u64::from_le_bytes(*last)) } else { 0 };
     let mut mixed = (word ^ last.rotate_left(29) ^ (len as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
